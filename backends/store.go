@@ -1,0 +1,148 @@
+package backends
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Store is one connection to one store of dead letters. Queues are named as in
+// the policy. Its methods may be called by several goroutines at once. Errors
+// are *Error where an agent or a person can act on them.
+type Store interface {
+	// Can states facts about a queue. It neither connects nor fails.
+	Can(queue string) Can
+	// Target is the identity of what the store is really connected to.
+	Target(ctx context.Context, queue string) (Target, error)
+	// Depth counts at most Can.CountCap letters.
+	Depth(ctx context.Context, queue string) (Depth, error)
+	// Scan yields letters newest death first, in an order in which a later
+	// scan can go on. A letter is borrowed until the next one is asked for.
+	// The sequence ends after the first error.
+	Scan(ctx context.Context, q Query) iter.Seq2[*DeadLetter, error]
+	// Redrive sends the items of an order, guarded by their whole Refs, and
+	// gives each exactly one final Outcome unless it returns an error. Items
+	// that were never intended when it returns an error were not touched.
+	Redrive(ctx context.Context, o Order, j Journal) error
+	// Resolve asks the store what became of items that were intended when an
+	// executor stopped. It may remove a dead copy of what was surely sent. It
+	// never sends. It records Claimed where it proves that nothing was sent.
+	Resolve(ctx context.Context, queue string, doubts []Doubt, j Journal) error
+	Close() error
+}
+
+// Can are the facts about a store that callers branch on.
+type Can struct {
+	Random       bool // single letters can be fetched by id
+	Atomic       bool // the send and the removal of the dead copy are one step
+	Ordered      bool // letters have a time of death, so "up to now" can be asked
+	LookingCosts bool // looking changes the letter (a receive count)
+	Batch        int  // the largest number of items that one ticket covers
+	CountCap     int  // Depth counts no further
+	// Effect says in a sentence what a redrive does to a letter in this store;
+	// it is part of every plan.
+	Effect string
+	// Warnings are sentences for the operator: a missing index, no receipts …
+	Warnings []string
+}
+
+// Target is the identity of the letters that a queue of the policy leads to.
+type Target struct {
+	// Store, Place and Selector together name the physical queue, the same
+	// through every spelling of the connection: for a job table the database
+	// system, the table, and the queue name within the table.
+	Store    string
+	Place    string
+	Selector string
+	// Via is how it is reached: host, port, user. It is part of a plan, not of
+	// the physical identity.
+	Via string
+}
+
+// Letters names the place whose ids are unique: a message is (Letters, id).
+func (t Target) Letters() string { return t.Store + "/" + t.Place }
+
+// Physical names the physical queue, on which limits are counted.
+func (t Target) Physical() string { return t.Letters() + "#" + t.Selector }
+
+// String is the target as people and plans see it.
+func (t Target) String() string { return t.Physical() + " via " + t.Via }
+
+// Depth is how many letters wait. Capped means "at least Letters".
+type Depth struct {
+	Letters int
+	Capped  bool
+	Oldest  time.Time // earliest death, zero if unknown
+	Newest  time.Time
+	Expires time.Time // when the first letter is deleted by retention, zero if unknown
+	Now     time.Time // the store's own clock when it was asked: the as_of of a listing
+}
+
+// Query selects letters of one queue.
+type Query struct {
+	Queue  string
+	IDs    []string  // only these; ids that are not dead letters are not yielded
+	After  string    // a DeadLetter.After of an earlier scan; empty from the start
+	AsOf   time.Time // only letters that died up to then; zero means all
+	Bodies bool      // fill Payload.Bytes and Envelope
+}
+
+// Item is one letter to send. N is its position in the plan.
+type Item struct {
+	N    int
+	Ref  Ref
+	Body []byte // what to send instead of the stored payload; nil: unchanged
+}
+
+// Order is what to send to one queue.
+type Order struct {
+	Queue string
+	// Attempts is how many tries the message gets: "reset" (a fresh budget),
+	// "keep" (the counter stays) or a decimal number.
+	Attempts string
+	Items    []Item
+}
+
+// Doubt is an item that was intended under a ticket and has no outcome.
+type Doubt struct {
+	Item
+	Ticket string
+	State  State // Intended or Sent
+	NewID  string
+}
+
+// State is how far an item has come.
+type State string
+
+const (
+	Claimed  State = "claimed"  // in a plan; as an outcome: proved not sent
+	Intended State = "intended" // the intent is durable, the effect may have happened
+	Sent     State = "sent"     // sent, its dead copy perhaps not yet removed
+	Done     State = "done"     // sent, and its dead copy is gone
+	Skipped  State = "skipped"  // not sent: gone, changed, busy …
+	Failed   State = "failed"   // not sent: the store refused it
+	Doubtful State = "unknown"  // cannot be proved either way
+)
+
+// Outcome is what became of one item.
+type Outcome struct {
+	N     int
+	State State
+	Code  Code   // why, for Skipped, Failed and Doubtful
+	NewID string // the id under which the message now lives, if it changed
+	Cause error  // the store's own error; for the audit log only, redacted
+}
+
+// Journal is the rein on a store while it redrives. A store calls, per batch,
+// Admit, then (inside its transaction, if it has one) Intend, then makes the
+// effect, then Record. An error of the journal means: make no effect, roll
+// back, return the error.
+type Journal interface {
+	// Admit waits for pace and answers how many of n items may go now, at
+	// least one. It is called before any lock is taken or message received.
+	Admit(ctx context.Context, n int) (int, error)
+	// Intend makes durable that these items are about to be sent under ticket.
+	Intend(ctx context.Context, ticket string, n ...int) error
+	// Record makes outcomes durable after the effect.
+	Record(ctx context.Context, outcomes ...Outcome) error
+}
