@@ -102,8 +102,11 @@ func (t *tree) lastChild(n int) int {
 	return last
 }
 
-// lead is the white space before child c of n.
+// lead is the white space before child c of n, if there is such a child.
 func (t *tree) lead(n, c int) []byte {
+	if c < 0 {
+		return nil
+	}
 	from := t.start(c)
 	for from > int(t.nodes[n].from) && isSpace(t.doc[from-1]) {
 		from--
