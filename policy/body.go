@@ -1,0 +1,156 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
+)
+
+// BodySchema is the JSON Schema that a patched body must satisfy.
+type BodySchema struct {
+	Name string // of the file
+	Data []byte
+
+	once     sync.Once
+	compiled *jsonschema.Schema
+	err      error
+}
+
+func (s *BodySchema) compile() error {
+	s.once.Do(func() { s.compiled, s.err = compileSchema(s.Data) })
+	return s.err
+}
+
+// compileSchema takes a schema that stands alone: a $ref to another file or
+// host would make the meaning of a policy depend on what is there that day.
+func compileSchema(data []byte) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	if err := c.AddResource("schema.json", doc); err != nil {
+		return nil, err
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		return nil, errors.New(firstFailure(err))
+	}
+	return compiled, nil
+}
+
+type noLoader struct{}
+
+// Load refuses: see compileSchema.
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("a schema names no other files")
+}
+
+func firstFailure(err error) string {
+	var invalid *jsonschema.SchemaValidationError
+	var failed *jsonschema.ValidationError
+	if errors.As(err, &invalid) && errors.As(invalid.Err, &failed) {
+		if all := failures(failed, nil); len(all) > 0 {
+			return all[0]
+		}
+	}
+	return oneLine(err)
+}
+
+// Validate says what of a body does not satisfy the schema, none if it does.
+// The sentences hold paths, and keywords and limits of the schema, never a
+// value of the body. Numbers are compared exactly.
+func (s *BodySchema) Validate(body []byte) []string {
+	if err := s.compile(); err != nil {
+		return []string{"the schema does not compile"}
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return []string{"the body is not JSON"}
+	}
+	var failed *jsonschema.ValidationError
+	switch err := s.compiled.Validate(doc); {
+	case err == nil:
+		return nil
+	case errors.As(err, &failed):
+		return failures(failed, nil)
+	}
+	return []string{"the body cannot be checked against the schema"}
+}
+
+// failures are the leaves of a tree of errors.
+func failures(e *jsonschema.ValidationError, all []string) []string {
+	if len(e.Causes) == 0 {
+		return append(all, fmt.Sprintf("%s: %s", placeOf(e.InstanceLocation), demand(e.ErrorKind)))
+	}
+	for _, cause := range e.Causes {
+		all = failures(cause, all)
+	}
+	return all
+}
+
+// demand words what a keyword asks for. Only kinds that are known to hold
+// nothing of the body are worded; the rest is named by its keyword.
+func demand(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Type:
+		return fmt.Sprintf("must be of type %s", either(k.Want))
+	case *kind.Required:
+		return fmt.Sprintf("must have %s", either(k.Missing))
+	case *kind.Minimum:
+		return "must be at least " + k.Want.RatString()
+	case *kind.Maximum:
+		return "must be at most " + k.Want.RatString()
+	case *kind.MinLength:
+		return fmt.Sprintf("must have at least %d characters", k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("must have at most %d characters", k.Want)
+	case *kind.Pattern:
+		return fmt.Sprintf("must match %q", k.Want)
+	case *kind.Format:
+		return fmt.Sprintf("must be a valid %s", k.Want)
+	case *kind.AdditionalProperties:
+		return "has a member that the schema does not allow"
+	case *kind.FalseSchema:
+		return "is not allowed here"
+	}
+	if path := k.KeywordPath(); len(path) > 0 {
+		return fmt.Sprintf("does not satisfy %q", path[0])
+	}
+	return "does not satisfy the schema"
+}
+
+func reason(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such file in the policy's folder"
+	case errors.Is(err, fs.ErrPermission):
+		return "no permission"
+	}
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return oneLine(err)
+}
+
+func either(words []string) string { return quoted(words) }
+
+func placeOf(tokens []string) string {
+	at := rawjson.Pointer{}
+	for _, t := range tokens {
+		at = at.Child(t)
+	}
+	if at.IsRoot() {
+		return "the body"
+	}
+	return at.String()
+}

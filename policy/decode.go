@@ -1,0 +1,240 @@
+package policy
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The strict decoder: yaml.v3's own names no line for an unknown key inside a
+// node, and takes numbers for text. Tags: `yaml` (name, ",inline"), `enum` (the
+// words allowed), `min` (the least number). A type may decode itself as a
+// yaml.Unmarshaler or an encoding.TextUnmarshaler; where a yaml.Unmarshaler is a
+// struct, the keys of a mapping are still held against its fields.
+
+// into decodes n into v, which can be set. tag is the tag of v's field.
+func (d *document) into(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
+	if n.Tag == "!!null" || n.Kind == yaml.AliasNode {
+		return // vet has said so
+	}
+	if v.Type() == reflect.TypeFor[*yaml.Node]() {
+		v.Set(reflect.ValueOf(n))
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch x := v.Addr().Interface().(type) {
+	case yaml.Unmarshaler:
+		d.itself(n, v, x, path)
+	case encoding.TextUnmarshaler:
+		if d.scalar(n, path, "text") {
+			d.check(path, x.UnmarshalText([]byte(n.Value)))
+		}
+	case *time.Duration:
+		if d.scalar(n, path, "a duration such as 10m, 24h or 30d") {
+			duration, err := ParseDuration(n.Value)
+			d.check(path, err)
+			*x = duration
+		}
+	default:
+		d.byKind(n, v, path, tag)
+	}
+}
+
+func (d *document) itself(n *yaml.Node, v reflect.Value, u yaml.Unmarshaler, path string) {
+	if err := u.UnmarshalYAML(n); err != nil {
+		d.fault(path, strings.TrimPrefix(oneLine(err), "yaml: "), "")
+		return
+	}
+	if n.Kind == yaml.MappingNode && v.Kind() == reflect.Struct {
+		fields := fieldsOf(v.Type())
+		for key := range pairs(n) {
+			if _, ok := fields.find(key.Value); !ok {
+				d.unknown(path, key, fields)
+			}
+		}
+	}
+}
+
+func oneLine(err error) string {
+	var t *yaml.TypeError
+	if errors.As(err, &t) {
+		return strings.Join(t.Errors, "; ")
+	}
+	return strings.ReplaceAll(err.Error(), "\n", " ")
+}
+
+func (d *document) byKind(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
+	switch v.Kind() {
+	case reflect.Struct:
+		d.object(n, v, path)
+	case reflect.Map:
+		d.table(n, v, path, tag)
+	case reflect.Slice:
+		d.list(n, v, path, tag)
+	case reflect.String:
+		if d.text(n, path, tag) {
+			v.SetString(n.Value)
+		}
+	case reflect.Bool:
+		if d.tagged(n, path, "true or false", "!!bool") {
+			v.SetBool(n.Value == "true" || n.Value == "True" || n.Value == "TRUE")
+		}
+	case reflect.Int, reflect.Int64, reflect.Int32, reflect.Int16, reflect.Int8:
+		d.integer(n, v, path, tag)
+	case reflect.Float64, reflect.Float32:
+		d.float(n, v, path)
+	default:
+		d.check(path, fmt.Errorf("a key of Go type %s cannot be read", v.Type()))
+	}
+}
+
+func (d *document) object(n *yaml.Node, v reflect.Value, path string) {
+	if !d.shaped(n, path, yaml.MappingNode, "a section with keys") {
+		return
+	}
+	fields := fieldsOf(v.Type())
+	for key, value := range pairs(n) {
+		f, ok := fields.find(key.Value)
+		if !ok {
+			d.unknown(path, key, fields)
+			continue
+		}
+		d.into(value, v.FieldByIndex(f.Index), join(path, key.Value), f.Tag)
+	}
+}
+
+func (d *document) table(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
+	if !d.shaped(n, path, yaml.MappingNode, "a section with names as keys") {
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for key, value := range pairs(n) {
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.into(value, item, join(path, key.Value), tag)
+		v.SetMapIndex(reflect.ValueOf(key.Value).Convert(v.Type().Key()), item)
+	}
+}
+
+func (d *document) list(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
+	if !d.shaped(n, path, yaml.SequenceNode, "a list, as in [a, b]") {
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, item := range n.Content {
+		d.into(item, v.Index(i), join(path, strconv.Itoa(i)), tag)
+	}
+}
+
+func (d *document) text(n *yaml.Node, path string, tag reflect.StructTag) bool {
+	if !d.tagged(n, path, "text", "!!str") {
+		return false
+	}
+	words, limited := tag.Lookup("enum")
+	if known := strings.Split(words, ","); limited && !slices.Contains(known, n.Value) {
+		d.fault(path, fmt.Sprintf("%q is not a value of %q", n.Value, last(path)), suggest(n.Value, known))
+		return false
+	}
+	return true
+}
+
+func (d *document) integer(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
+	if !d.tagged(n, path, "a whole number", "!!int") {
+		return
+	}
+	i, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil || v.OverflowInt(i) {
+		d.fault(path, fmt.Sprintf("%q is not a decimal number in range", last(path)), "")
+		return
+	}
+	if least, err := strconv.ParseInt(tag.Get("min"), 10, 64); err == nil && i < least {
+		d.fault(path, fmt.Sprintf("%q must be at least %d", last(path), least), "leave the key out for its default")
+		return
+	}
+	v.SetInt(i)
+}
+
+func (d *document) float(n *yaml.Node, v reflect.Value, path string) {
+	if !d.tagged(n, path, "a number", "!!int", "!!float") {
+		return
+	}
+	f, err := strconv.ParseFloat(n.Value, 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		d.fault(path, fmt.Sprintf("%q is not a number", last(path)), "")
+		return
+	}
+	v.SetFloat(f)
+}
+
+func (d *document) scalar(n *yaml.Node, path, want string) bool {
+	return d.shaped(n, path, yaml.ScalarNode, want)
+}
+
+func (d *document) shaped(n *yaml.Node, path string, kind yaml.Kind, want string) bool {
+	if n.Kind != kind {
+		d.fault(path, fmt.Sprintf("%s must be %s, and this is %s", named(path), want, shape(n)), "")
+	}
+	return n.Kind == kind
+}
+
+func (d *document) tagged(n *yaml.Node, path, want string, tags ...string) bool {
+	if n.Kind == yaml.ScalarNode && slices.Contains(tags, n.Tag) {
+		return true
+	}
+	hint := ""
+	if n.Kind == yaml.ScalarNode && tags[0] == "!!str" {
+		hint = "put it in quotes"
+	}
+	d.fault(path, fmt.Sprintf("%s must be %s, and this is %s", named(path), want, shape(n)), hint)
+	return false
+}
+
+func (d *document) check(path string, err error) {
+	if err != nil {
+		d.fault(path, named(path)+": "+oneLine(err), "")
+	}
+}
+
+func (d *document) unknown(path string, key *yaml.Node, fields fields) {
+	if why, ok := notBuilt(key.Value); ok {
+		d.faultAt(key, why, "leave the key out")
+		return
+	}
+	d.faultAt(key, fmt.Sprintf("unknown key %q in %s", key.Value, named(path)), suggest(key.Value, fields.names()))
+}
+
+func shape(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a section"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Tag == "!!int", n.Tag == "!!float":
+		return "a number"
+	case n.Tag == "!!bool":
+		return "true or false"
+	case n.Tag == "!!timestamp":
+		return "a date"
+	}
+	return "text"
+}
+
+func last(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// named is how a fault calls the value at a path: "queues.orders.redrive".
+func named(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return strings.ReplaceAll(path, "/", ".")
+}

@@ -1,0 +1,198 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxFile bounds every file that a policy consists of, in bytes.
+const maxFile = 1 << 20
+
+// document is one YAML file: its faults so far, and where each path of it
+// stands. A path joins keys and list indexes by a slash: "queues/a/rules/0".
+type document struct {
+	file   string
+	faults []Fault
+	at     map[string]position
+}
+
+type position struct{ line, column int }
+
+// fault notes a fault at a path, or where its nearest parent stands.
+func (d *document) fault(path, why, hint string) {
+	p := d.where(path)
+	d.faults = append(d.faults, Fault{File: d.file, Line: p.line, Column: p.column, Why: why, Hint: hint})
+}
+
+func (d *document) where(path string) position {
+	for {
+		if p, ok := d.at[path]; ok {
+			return p
+		}
+		cut := strings.LastIndexByte(path, '/')
+		if cut < 0 {
+			return d.at[""]
+		}
+		path = path[:cut]
+	}
+}
+
+func (d *document) has(path string) bool {
+	_, ok := d.at[path]
+	return ok
+}
+
+func (d *document) faultAt(n *yaml.Node, why, hint string) {
+	d.faults = append(d.faults, Fault{File: d.file, Line: n.Line, Column: n.Column, Why: why, Hint: hint})
+}
+
+// parse reads the only document of data; nil after a fault that leaves nothing
+// to look at.
+func (d *document) parse(data []byte) *yaml.Node {
+	if len(data) > maxFile {
+		d.fault("", "the file is larger than 1 MiB", "split what is not policy out of it")
+		return nil
+	}
+	var doc, second yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		d.fault("", "the file is empty", `a policy starts with "version: 1"`)
+		return nil
+	case err != nil:
+		d.syntax(err)
+		return nil
+	}
+	if err := dec.Decode(&second); err == nil {
+		d.faultAt(&second, "the file holds a second document", "only the first would be read: put all into one document")
+	} else if !errors.Is(err, io.EOF) {
+		d.syntax(err)
+	}
+	root := doc.Content[0]
+	d.at[""] = position{root.Line, root.Column}
+	d.vet(root, "")
+	return root
+}
+
+// syntax turns "yaml: line 3: why" into a fault on line 3.
+func (d *document) syntax(err error) {
+	why := strings.TrimPrefix(err.Error(), "yaml: ")
+	f := Fault{File: d.file, Line: 1, Why: "not YAML: " + why}
+	if rest, ok := strings.CutPrefix(why, "line "); ok {
+		if number, text, ok := strings.Cut(rest, ": "); ok {
+			if line, err := strconv.Atoi(number); err == nil {
+				f.Line, f.Why = line, "not YAML: "+text
+			}
+		}
+	}
+	if strings.Contains(why, "tab") || strings.Contains(why, "cannot start any token") {
+		f.Hint = "indent with spaces, and quote text that starts with a special character"
+	}
+	d.faults = append(d.faults, f)
+}
+
+// vet refuses what no section of a policy may hold, and notes where every path
+// stands. Anchors and merge keys are refused as a whole: what holds for a queue
+// is to be read where the queue stands, and there is nothing to blow up.
+func (d *document) vet(n *yaml.Node, path string) {
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		d.faultAt(n, "anchors and aliases are not read", "write the value out where it is used")
+		return
+	case n.Style&yaml.TaggedStyle != 0:
+		d.faultAt(n, fmt.Sprintf("the tag %q is not read", n.Tag), "leave the tag out")
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		d.vetMapping(n, path)
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			child := join(path, strconv.Itoa(i))
+			d.at[child] = position{item.Line, item.Column}
+			d.vet(item, child)
+		}
+	case yaml.ScalarNode:
+		d.vetScalar(n, path)
+	}
+}
+
+func (d *document) vetMapping(n *yaml.Node, path string) {
+	lines := map[string]int{}
+	for key, value := range pairs(n) {
+		if key.Kind != yaml.ScalarNode || key.Tag != "!!str" || key.Anchor != "" {
+			d.faultAt(key, "a key must be plain text", "quote it if it looks like a number")
+			continue
+		}
+		if line, twice := lines[key.Value]; twice {
+			d.faultAt(key, fmt.Sprintf("the key %q is written twice", key.Value), fmt.Sprintf("the first one stands on line %d", line))
+			continue
+		}
+		lines[key.Value] = key.Line
+		child := join(path, key.Value)
+		d.at[child] = position{key.Line, key.Column}
+		d.vet(value, child)
+	}
+}
+
+func (d *document) vetScalar(n *yaml.Node, path string) {
+	key := path[strings.LastIndexByte(path, '/')+1:]
+	switch {
+	case n.Tag == "!!null":
+		d.faultAt(n, fmt.Sprintf("%q has no value", key), "leave the key out, or write {} for an empty section")
+	case strings.HasSuffix(key, "_env") && !isVariable(n.Value):
+		d.faultAt(n, fmt.Sprintf("%q must be the name of an environment variable", key), "a name such as REDIS_URL: the secret itself never stands in the file")
+	case !isExpression(path):
+		if what := secretIn(key, n.Value); what != "" {
+			d.faultAt(n, fmt.Sprintf("%q holds %s", key, what), "put it into an environment variable and name that with a key ending in _env")
+		}
+	}
+	for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
+		if what := secretIn("", comment); what != "" {
+			d.faultAt(n, "a comment holds "+what, "remove it, and change the secret: it was in a file")
+		}
+	}
+}
+
+// isExpression says that the value at path is a regular expression, which may
+// well describe a secret that is to be hidden.
+func isExpression(path string) bool {
+	return strings.HasPrefix(path, "errors/") || strings.Contains(path, "/redact/text/")
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "/" + key
+}
+
+func isVariable(s string) bool { return regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`).MatchString(s) }
+
+// secretIn names the kind of secret that text looks like, "" for none.
+func secretIn(key, text string) string {
+	if len(text) < 8 {
+		return ""
+	}
+	switch key {
+	case "password", "passwd", "secret", "token", "secret_access_key", "secret_key", "api_key":
+		return "a secret"
+	}
+	for _, s := range []struct{ what, expr string }{
+		{"a private key", `-----BEGIN [A-Z ]*PRIVATE KEY-----`},
+		{"an AWS access key", `\b(AKIA|ASIA)[A-Z0-9]{16}\b`},
+		{"a URL with a password", `(?i)\b[a-z][a-z0-9+.-]*://[^\s/@:]*:[^\s/@]+@`},
+		{"a password", `(?i)\b(password|passwd|pwd)\s*=\s*\S`},
+	} {
+		if regexp.MustCompile(s.expr).MatchString(text) {
+			return s.what
+		}
+	}
+	return ""
+}
