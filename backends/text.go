@@ -5,26 +5,41 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"unique"
 )
 
 // Text is a string that came out of a store: hostile until proven otherwise.
 // Its raw value is hidden. Printing and marshalling it in any way gives the
 // sanitised form, so that no terminal escape, bidirectional override or
-// invisible character reaches a person or a model by accident.
-type Text struct{ raw string }
+// invisible character reaches a person or a model by accident. Texts are equal
+// (==) if their raw values are.
+//
+// The value is behind a handle because package fmt calls no method of an
+// unexported field: of such a Text it prints an address.
+type Text struct{ raw unique.Handle[string] }
 
 // Hostile wraps a string that a store returned.
-func Hostile(s string) Text { return Text{raw: s} }
+func Hostile(s string) Text {
+	if s == "" {
+		return Text{}
+	}
+	return Text{raw: unique.Make(s)}
+}
 
 // Raw is the string as the store holds it. Only stores and the gate may call
 // it: the gate to redact, match and compare before anything is shown.
-func (t Text) Raw() string { return t.raw }
+func (t Text) Raw() string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.raw.Value()
+}
 
 // IsZero reports whether the store had no such text.
-func (t Text) IsZero() bool { return t.raw == "" }
+func (t Text) IsZero() bool { return t == Text{} }
 
 // String is the sanitised text.
-func (t Text) String() string { return Sanitise(t.raw) }
+func (t Text) String() string { return Sanitise(t.Raw()) }
 
 // Format makes every verb of package fmt print the sanitised text; %q quotes it.
 func (t Text) Format(f fmt.State, verb rune) {
@@ -41,7 +56,9 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 // Sanitise makes text from a store safe to print: control characters (C0, C1,
 // DEL) but tab and newline, format characters (bidirectional overrides, zero
 // width, tags), private use, line and paragraph separators, and invalid UTF-8
-// become visible escapes such as \x1b or \u202e. Printable text stays as it is.
+// become visible escapes such as \x1b or \u202e. So do the joiners and variation
+// selectors of emoji, which can carry hidden text. Printable text stays as it
+// is: a backslash too, so an escape does not prove what was there.
 func Sanitise(s string) string {
 	if clean(s) {
 		return s
@@ -90,17 +107,16 @@ func cleanRunes(s string) bool {
 	return true
 }
 
-// shown reports whether a rune may reach a reader as it is. Variation
-// selectors and other invisible marks are hidden carriers of text (Mn with no
-// glyph of their own), so they are escaped like format characters.
+// shown reports whether a rune may reach a reader as it is. Letters and marks
+// without a glyph are hidden carriers of text, so they are escaped like format
+// characters: those that Unicode calls default ignorable, and the blank ones
+// of Braille, Khitan, Egyptian and musical notation.
 func shown(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
+	switch r {
+	case '\n', '\t':
 		return true
-	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // variation selectors
-		return false
-	case r == 0x034f, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xffa0, r == 0x2800: // blank letters
+	case 0x2800, 0x16fe4, 0x13441, 0x13442, 0x1d159:
 		return false
 	}
-	return unicode.IsGraphic(r) && !unicode.Is(unicode.Zl, r) && !unicode.Is(unicode.Zp, r)
+	return unicode.IsGraphic(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
