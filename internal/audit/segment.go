@@ -1,0 +1,99 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
+)
+
+const (
+	segmentDigits = 12
+	segmentSuffix = ".jsonl"
+	tornPrefix    = "torn-"
+)
+
+func segmentName(first uint64) string {
+	return fmt.Sprintf("%0*d%s", segmentDigits, first, segmentSuffix)
+}
+
+// segmentFirst returns the seq in a segment's name.
+func segmentFirst(name string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(name, segmentSuffix)
+	if !ok || len(digits) < segmentDigits {
+		return 0, false
+	}
+	first, err := strconv.ParseUint(digits, 10, 64)
+	return first, err == nil && segmentName(first) == name
+}
+
+// segments returns the names of the segments, oldest first, and of the torn
+// ends that were set aside.
+func segments(dir *durable.Folder) (names, torn []string, err error) {
+	all, err := dir.Names()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range all {
+		if _, ok := segmentFirst(name); ok {
+			names = append(names, name)
+		} else if strings.HasPrefix(name, tornPrefix) {
+			torn = append(torn, name)
+		}
+	}
+	return names, torn, nil
+}
+
+// place is where a line stands.
+type place struct {
+	segment string
+	line    int   // from 1
+	offset  int64 // of its first byte
+}
+
+// eachLine calls visit for every line of a segment, without its newline and
+// valid during the call only, until it returns false. whole is false for bytes
+// without a newline at the end and for a line that is longer than MaxLine.
+func eachLine(ctx context.Context, dir *durable.Folder, name string, offset int64, visit func(at place, raw []byte, whole bool) bool) error {
+	file, err := dir.OpenFile(name, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.Seek(offset, io.SeekStart); err != nil {
+		return fmt.Errorf("reading segment %s: %w", name, err)
+	}
+	in := bufio.NewReaderSize(file, 16*MaxLine)
+	for at := (place{name, 1, offset}); ; at.line++ {
+		if at.line%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		raw, err := in.ReadSlice('\n')
+		if len(raw) > 0 {
+			whole := err == nil && len(raw) <= MaxLine
+			if !visit(at, raw[:len(raw)-boolInt(err == nil)], whole) {
+				return nil
+			}
+		}
+		at.offset += int64(len(raw))
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return fmt.Errorf("reading segment %s: %w", name, err)
+		}
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
