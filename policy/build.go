@@ -52,13 +52,13 @@ func (b *builder) head() {
 	switch {
 	case b.missing("version"):
 		b.fault("", "there is no version", `write "version: 1"`)
-	case b.raw.Version > 1:
+	case b.raw.Version != 1 && !b.bad["version"]:
 		b.fault("version", fmt.Sprintf("version %d is not known to this build", b.raw.Version), "this build reads version 1")
 	}
 	switch state := b.raw.State; {
 	case b.missing("state"):
 		b.fault("", "there is no state folder", `name one, as in "state: /var/lib/redrive"`)
-	case state != "" && !filepath.IsAbs(state), b.has("state") && state == "":
+	case !filepath.IsAbs(state) && !b.bad["state"]:
 		b.fault("state", "the state folder must be an absolute path", "relative paths and ~ would depend on who starts the program")
 	default:
 		b.p.State = filepath.Clean(state)
@@ -115,7 +115,7 @@ func (b *builder) word(n *yaml.Node, path, key string) (string, bool) {
 			return value.Value, value.Tag != "!!null" && b.tagged(value, join(path, key), "text", "!!str")
 		}
 	}
-	b.fault(path, fmt.Sprintf("%s has no %q", named(path), key), "")
+	b.required(path, key)
 	return "", false
 }
 
@@ -173,7 +173,7 @@ func (b *builder) missing(path string) bool { return !b.has(path) }
 func (b *builder) required(path string, keys ...string) {
 	for _, key := range keys {
 		if b.missing(join(path, key)) {
-			b.fault(path, fmt.Sprintf("%s has no %q", named(path), key), "")
+			b.fault(path, fmt.Sprintf("%s has no %q", named(path), key), fmt.Sprintf(`add "%s: ..."`, key))
 		}
 	}
 }

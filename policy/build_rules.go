@@ -93,7 +93,9 @@ func coversJobs(wide, narrow []string) bool {
 		return true
 	}
 	for _, n := range narrow {
-		if !slices.ContainsFunc(wide, func(w string) bool { return n == w || globs(w, strings.TrimSuffix(n, "*")) && strings.HasSuffix(w, "*") }) {
+		if !slices.ContainsFunc(wide, func(w string) bool {
+			return n == w || globs(w, strings.TrimSuffix(n, "*")) && strings.HasSuffix(w, "*")
+		}) {
 			return false
 		}
 	}

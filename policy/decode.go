@@ -22,7 +22,7 @@ import (
 
 // into decodes n into v, which can be set. tag is the tag of v's field.
 func (d *document) into(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
-	if n.Tag == "!!null" || n.Kind == yaml.AliasNode {
+	if n.Tag == "!!null" || n.Kind == yaml.AliasNode || n.Style&yaml.TaggedStyle != 0 {
 		return // vet has said so
 	}
 	if v.Type() == reflect.TypeFor[*yaml.Node]() {
@@ -53,7 +53,7 @@ func (d *document) into(n *yaml.Node, v reflect.Value, path string, tag reflect.
 
 func (d *document) itself(n *yaml.Node, v reflect.Value, u yaml.Unmarshaler, path string) {
 	if err := u.UnmarshalYAML(n); err != nil {
-		d.fault(path, strings.TrimPrefix(oneLine(err), "yaml: "), "")
+		d.check(path, err)
 		return
 	}
 	if n.Kind == yaml.MappingNode && v.Kind() == reflect.Struct {
@@ -142,7 +142,7 @@ func (d *document) text(n *yaml.Node, path string, tag reflect.StructTag) bool {
 	}
 	words, limited := tag.Lookup("enum")
 	if known := strings.Split(words, ","); limited && !slices.Contains(known, n.Value) {
-		d.fault(path, fmt.Sprintf("%q is not a value of %q", n.Value, last(path)), suggest(n.Value, known))
+		d.fault(path, fmt.Sprintf("%q is not a value of %s", n.Value, named(path)), suggest(n.Value, known))
 		return false
 	}
 	return true
@@ -219,8 +219,10 @@ func shape(n *yaml.Node) string {
 		return "a section"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
-	case n.Tag == "!!int", n.Tag == "!!float":
+	case n.Tag == "!!int":
 		return "a number"
+	case n.Tag == "!!float":
+		return "a fraction or a number out of range"
 	case n.Tag == "!!bool":
 		return "true or false"
 	case n.Tag == "!!timestamp":

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -21,6 +20,12 @@ type document struct {
 	file   string
 	faults []Fault
 	at     map[string]position
+	bad    map[string]bool // paths with a fault of their own
+	leaks  []leak
+}
+
+func newDocument(file string) *document {
+	return &document{file: file, at: map[string]position{"": {1, 1}}, bad: map[string]bool{}, leaks: leaks()}
 }
 
 type position struct{ line, column int }
@@ -28,6 +33,7 @@ type position struct{ line, column int }
 // fault notes a fault at a path, or where its nearest parent stands.
 func (d *document) fault(path, why, hint string) {
 	p := d.where(path)
+	d.bad[path] = true
 	d.faults = append(d.faults, Fault{File: d.file, Line: p.line, Column: p.column, Why: why, Hint: hint})
 }
 
@@ -77,6 +83,7 @@ func (d *document) parse(data []byte) *yaml.Node {
 	}
 	root := doc.Content[0]
 	d.at[""] = position{root.Line, root.Column}
+	d.vetComments(&doc)
 	d.vet(root, "")
 	return root
 }
@@ -102,6 +109,7 @@ func (d *document) syntax(err error) {
 // stands. Anchors and merge keys are refused as a whole: what holds for a queue
 // is to be read where the queue stands, and there is nothing to blow up.
 func (d *document) vet(n *yaml.Node, path string) {
+	d.vetComments(n)
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		d.faultAt(n, "anchors and aliases are not read", "write the value out where it is used")
@@ -125,9 +133,11 @@ func (d *document) vet(n *yaml.Node, path string) {
 
 func (d *document) vetMapping(n *yaml.Node, path string) {
 	lines := map[string]int{}
-	for key, value := range pairs(n) {
-		if key.Kind != yaml.ScalarNode || key.Tag != "!!str" || key.Anchor != "" {
-			d.faultAt(key, "a key must be plain text", "quote it if it looks like a number")
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		d.vetComments(key)
+		if why, hint := badKey(key); why != "" {
+			d.faultAt(key, why, hint)
 			continue
 		}
 		if line, twice := lines[key.Value]; twice {
@@ -141,20 +151,33 @@ func (d *document) vetMapping(n *yaml.Node, path string) {
 	}
 }
 
+func badKey(key *yaml.Node) (why, hint string) {
+	switch {
+	case key.Tag == "!!merge":
+		return "merge keys are not read", "write the keys out where they hold"
+	case !isKey(key):
+		return "a key must be plain text", "quote it if it looks like a number"
+	}
+	return "", ""
+}
+
 func (d *document) vetScalar(n *yaml.Node, path string) {
 	key := path[strings.LastIndexByte(path, '/')+1:]
 	switch {
 	case n.Tag == "!!null":
-		d.faultAt(n, fmt.Sprintf("%q has no value", key), "leave the key out, or write {} for an empty section")
+		d.fault(path, fmt.Sprintf("%q has no value", key), "leave the key out, or write {} for an empty section")
 	case strings.HasSuffix(key, "_env") && !isVariable(n.Value):
 		d.faultAt(n, fmt.Sprintf("%q must be the name of an environment variable", key), "a name such as REDIS_URL: the secret itself never stands in the file")
 	case !isExpression(path):
-		if what := secretIn(key, n.Value); what != "" {
+		if what := d.secretIn(key, n.Value); what != "" {
 			d.faultAt(n, fmt.Sprintf("%q holds %s", key, what), "put it into an environment variable and name that with a key ending in _env")
 		}
 	}
+}
+
+func (d *document) vetComments(n *yaml.Node) {
 	for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
-		if what := secretIn("", comment); what != "" {
+		if what := d.secretIn("", comment); what != "" {
 			d.faultAt(n, "a comment holds "+what, "remove it, and change the secret: it was in a file")
 		}
 	}
@@ -171,28 +194,4 @@ func join(path, key string) string {
 		return key
 	}
 	return path + "/" + key
-}
-
-func isVariable(s string) bool { return regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`).MatchString(s) }
-
-// secretIn names the kind of secret that text looks like, "" for none.
-func secretIn(key, text string) string {
-	if len(text) < 8 {
-		return ""
-	}
-	switch key {
-	case "password", "passwd", "secret", "token", "secret_access_key", "secret_key", "api_key":
-		return "a secret"
-	}
-	for _, s := range []struct{ what, expr string }{
-		{"a private key", `-----BEGIN [A-Z ]*PRIVATE KEY-----`},
-		{"an AWS access key", `\b(AKIA|ASIA)[A-Z0-9]{16}\b`},
-		{"a URL with a password", `(?i)\b[a-z][a-z0-9+.-]*://[^\s/@:]*:[^\s/@]+@`},
-		{"a password", `(?i)\b(password|passwd|pwd)\s*=\s*\S`},
-	} {
-		if regexp.MustCompile(s.expr).MatchString(text) {
-			return s.what
-		}
-	}
-	return ""
 }

@@ -10,7 +10,7 @@ import (
 // the JSON Schema and the reference in docs read the same tags.
 
 type file struct {
-	Version  int                   `yaml:"version" min:"1" doc:"version of this format: 1"`
+	Version  int                   `yaml:"version" doc:"version of this format: 1"`
 	State    string                `yaml:"state" doc:"absolute folder of the ledger and the audit log"`
 	Backends map[string]*yaml.Node `yaml:"backends" doc:"the stores, by name"`
 	People   map[string]person     `yaml:"people" doc:"who may approve, by name"`

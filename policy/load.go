@@ -96,8 +96,7 @@ func readFile(open func(string) (*os.File, error), name string) ([]byte, fs.File
 // by its name relative to the policy with slashes. The error is a *Faults.
 func Parse(name string, data []byte, read func(name string) ([]byte, error), o Options) (*Policy, error) {
 	b := &builder{
-		document: &document{file: name, at: map[string]position{"": {1, 1}}},
-		options:  o, read: read,
+		document: newDocument(name), options: o, read: read,
 	}
 	root := b.parse(data)
 	if root != nil {

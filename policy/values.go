@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -106,7 +105,15 @@ func (o *oneOrMore) UnmarshalYAML(n *yaml.Node) error {
 
 // isName holds for the names that people and agents type: no space, no
 // control character, nothing that looks like an option or a hidden file.
-func isName(s string) bool { return regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`).MatchString(s) }
+func isName(s string) bool {
+	for i, c := range []byte(s) {
+		plain := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !plain && (i == 0 || c != '_' && c != '.' && c != '-') {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= 63
+}
 
 const nameHint = "a name is 1 to 63 of a-z 0-9 _ . - and starts with a letter or a digit"
 

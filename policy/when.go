@@ -45,13 +45,6 @@ const (
 	yes
 )
 
-func truthOf(b bool) truth {
-	if b {
-		return yes
-	}
-	return no
-}
-
 // outcome is what became of one part of a condition, in words for people. The
 // words quote names from the policy, never text from a store.
 type outcome struct {
