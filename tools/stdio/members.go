@@ -1,0 +1,86 @@
+package stdio
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// objectError says why a value is no object that may be read.
+type objectError struct {
+	syntax bool // it is not even JSON
+	why    string
+}
+
+func (e *objectError) Error() string { return e.why }
+
+// members reads one JSON object and gives back the members with the names that
+// are asked for. Others are passed over. A name that stands twice, or in another
+// case, is an error: decoders disagree about which of them counts.
+//
+// Duplicates and bad UTF-8 deeper down are let through, so that whoever owns
+// that value can say what is wrong with it.
+func members(object []byte, names ...string) (map[string]jsontext.Value, *objectError) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(object),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if k := d.PeekKind(); k == '[' {
+		return nil, &objectError{why: "it is a list and not one object"}
+	} else if k != '{' && k > 0 {
+		return nil, &objectError{why: "it is no object"}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, &objectError{syntax: true, why: "it is not JSON"}
+	}
+	found, bad := map[string]jsontext.Value{}, (*objectError)(nil)
+	for d.PeekKind() != '}' {
+		name, value, err := member(d)
+		if err != nil {
+			return nil, &objectError{syntax: true, why: "it is not JSON"}
+		}
+		if e := keep(found, names, name, value); e != nil && bad == nil {
+			bad = e
+		}
+	}
+	if !ends(d) {
+		return nil, &objectError{syntax: true, why: "it is not one JSON object"}
+	}
+	return found, bad
+}
+
+func member(d *jsontext.Decoder) (string, jsontext.Value, error) {
+	name, err := d.ReadToken()
+	if err != nil {
+		return "", nil, err
+	}
+	text := name.String() // the token is gone after the next read
+	value, err := d.ReadValue()
+	return text, value.Clone(), err
+}
+
+func keep(found map[string]jsontext.Value, names []string, name string, value jsontext.Value) *objectError {
+	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+	if i < 0 {
+		return nil
+	}
+	if names[i] != name {
+		return &objectError{why: fmt.Sprintf("it names %s; names are case-sensitive, use %q", label(name), names[i])}
+	}
+	if _, twice := found[name]; twice {
+		return &objectError{why: fmt.Sprintf("it names %q twice", name)}
+	}
+	found[name] = value
+	return nil
+}
+
+// ends reads the closing brace and checks that nothing follows it.
+func ends(d *jsontext.Decoder) bool {
+	if _, err := d.ReadToken(); err != nil {
+		return false
+	}
+	_, err := d.ReadToken()
+	return err == io.EOF
+}

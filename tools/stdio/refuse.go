@@ -1,0 +1,45 @@
+package stdio
+
+import (
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// failure is the answer to a request that was not carried out. A model reads a
+// tool's failure only in a result, so a call gets one; other methods get an
+// error of the protocol.
+func (m *message) failure(why string) mcp.JSONRPCMessage {
+	if m.method == string(mcp.MethodToolsCall) {
+		return mcp.JSONRPCResponse{Result: mcp.NewToolResultError(why)}
+	}
+	return problem(mcp.INTERNAL_ERROR, why)
+}
+
+// heard is the record of a request, told by its answer.
+func (m *message) heard(c *Call, answer mcp.JSONRPCMessage) Heard {
+	h := Heard{Method: label(m.method), Err: c.refused}
+	if m.tool != "" {
+		h.Tool = label(m.tool)
+	}
+	if e, ok := answer.(mcp.JSONRPCError); ok && h.Err == "" {
+		h.Err = words(e.Error.Code, m.tool != "")
+	}
+	return h
+}
+
+// words says in our own what an error code means: the library's texts may hold
+// the client's.
+func words(code int, call bool) string {
+	switch {
+	case code == mcp.METHOD_NOT_FOUND:
+		return "no such method"
+	case code == mcp.INVALID_PARAMS && call:
+		return "no such tool, or bad parameters"
+	case code == mcp.INVALID_PARAMS:
+		return "bad parameters"
+	case code == mcp.UNSUPPORTED_PROTOCOL_VERSION:
+		return "unsupported protocol version"
+	case code == mcp.INTERNAL_ERROR:
+		return "internal error"
+	}
+	return "not a valid request"
+}

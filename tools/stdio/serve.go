@@ -1,0 +1,108 @@
+package stdio
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+const (
+	workers   = 32        // tool calls at once
+	others    = 4         // other messages at once, so that a ping passes slow calls
+	queue     = 1000      // messages that may wait, of each kind
+	queueSize = 256 << 20 // and their bytes
+	grace     = 10 * time.Second
+)
+
+// Heard is one message of a client, for the record. All of it is short and
+// printable.
+type Heard struct {
+	Method string // "malformed" where there is none, "response" for an answer
+	Tool   string // for tools/call
+	Err    string // why it was refused, our own words; empty if it was served
+}
+
+// Options are what a pipe is served with.
+type Options struct {
+	// Hear records a message that no handler has said to be Recorded. Its error
+	// is shown to the client in place of the answer.
+	Hear func(context.Context, Heard) error
+	// Client is told who the client says it is. It may be nil.
+	Client func(mcp.Implementation)
+	// Stderr gets the stack of a panic; nobody else is told more than its number.
+	Stderr io.Writer
+
+	grace time.Duration
+}
+
+// Serve answers the messages of in on out until in ends, a write fails or ctx
+// ends. Requests under way at the end get ten seconds; when ctx ends, theirs end
+// with it. The end of the input and of ctx are no errors.
+func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer, o Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := newSession(o.Client)
+	w := &wire{
+		server: s, options: o,
+		ctx: s.WithContext(ctx, c), cancel: cancel,
+		out:   &output{w: out, notes: c.notes},
+		calls: newLane(workers, queue, queueSize), rest: newLane(others, queue, queueSize),
+		panics: &panics{to: o.Stderr},
+	}
+	defer w.out.close()
+	err := w.read(in)
+	w.drain()
+	if e := w.out.failure(); e != nil {
+		return e
+	}
+	return err
+}
+
+// read takes messages until there are no more or the context ends.
+func (w *wire) read(in io.Reader) error {
+	lines, end := make(chan line), make(chan error, 1)
+	go func() {
+		end <- readLines(in, maxLine, func(l line) bool {
+			select {
+			case lines <- l:
+				return true
+			case <-w.ctx.Done():
+				return false
+			}
+		})
+	}()
+	for {
+		select {
+		case l := <-lines:
+			w.take(l)
+		case err := <-end:
+			if err != nil {
+				return fmt.Errorf("reading a message: %w", err)
+			}
+			return nil
+		case <-w.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// drain waits for the requests under way, but not for ever.
+func (w *wire) drain() {
+	limit := w.options.grace
+	if limit == 0 {
+		limit = grace
+	}
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	for _, done := range []<-chan struct{}{w.calls.close(), w.rest.close()} {
+		select {
+		case <-done:
+		case <-late.C:
+			return
+		}
+	}
+}
