@@ -49,26 +49,18 @@ func (b *builder) build(root *yaml.Node) {
 }
 
 func (b *builder) head() {
-	switch {
-	case b.missing("version"):
-		b.fault("", "there is no version", `write "version: 1"`)
-	case b.raw.Version != 1 && !b.bad["version"]:
-		b.fault("version", fmt.Sprintf("version %d is not known to this build", b.raw.Version), "this build reads version 1")
+	if v := b.raw.Version; v != 1 && b.given("version") {
+		b.fault("version", fmt.Sprintf("version %d is not known to this build", v), "this build reads version 1")
 	}
-	switch state := b.raw.State; {
-	case b.missing("state"):
-		b.fault("", "there is no state folder", `name one, as in "state: /var/lib/redrive"`)
-	case !filepath.IsAbs(state) && !b.bad["state"]:
+	if b.given("state") && !filepath.IsAbs(b.raw.State) {
 		b.fault("state", "the state folder must be an absolute path", "relative paths and ~ would depend on who starts the program")
-	default:
-		b.p.State = filepath.Clean(state)
 	}
+	b.p.State = filepath.Clean(b.raw.State)
 }
 
 func (b *builder) errors() {
 	for i := range b.raw.Errors {
 		e, path := b.raw.Errors[i], fmt.Sprintf("errors/%d", i)
-		b.required(path, "class", "match", "code")
 		if e.Code != "" {
 			b.name(path+"/code", "the code", e.Code)
 		}
@@ -115,7 +107,7 @@ func (b *builder) word(n *yaml.Node, path, key string) (string, bool) {
 			return value.Value, value.Tag != "!!null" && b.tagged(value, join(path, key), "text", "!!str")
 		}
 	}
-	b.required(path, key)
+	b.require(path, key)
 	return "", false
 }
 
@@ -169,14 +161,8 @@ func (b *builder) environment(n *yaml.Node, path string) {
 
 func (b *builder) missing(path string) bool { return !b.has(path) }
 
-// required notes the keys that a section lacks.
-func (b *builder) required(path string, keys ...string) {
-	for _, key := range keys {
-		if b.missing(join(path, key)) {
-			b.fault(path, fmt.Sprintf("%s has no %q", named(path), key), fmt.Sprintf(`add "%s: ..."`, key))
-		}
-	}
-}
+// given says that a key was written, and read without a fault.
+func (b *builder) given(path string) bool { return b.has(path) && !b.bad[path] }
 
 func (b *builder) name(path, what, name string) {
 	if !isName(name) {

@@ -8,7 +8,6 @@ import (
 
 func (b *builder) freeze(i int, raw freeze) {
 	at := fmt.Sprintf("freeze/%d", i)
-	b.required(at, "name", "from", "to")
 	if raw.Name != "" {
 		b.name(at+"/name", "a freeze", raw.Name)
 	}

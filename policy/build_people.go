@@ -64,7 +64,7 @@ func (b *builder) givable(path string, a Approval, known bool) {
 		b.fault(path+"/proof", "this build cannot verify signatures yet", "use proof: none")
 	}
 	switch {
-	case b.has(path+"/from") && !b.bad[path+"/from"] && len(a.From) == 0:
+	case b.given(path+"/from") && len(a.From) == 0:
 		b.fault(path+"/from", "an empty list of approvers: nobody could approve", "name groups or people, or leave the key out for anyone at the command line")
 	case len(a.From) == 0 && a.Count > 1:
 		b.fault(path+"/count", fmt.Sprintf("%d people must approve, and nobody says who they are", a.Count), `name them with "from"`)

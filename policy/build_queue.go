@@ -31,13 +31,7 @@ func (b *builder) queue(name string, raw queue) {
 }
 
 func (b *builder) source(q *Queue, at string, n *yaml.Node) {
-	if n == nil {
-		if b.missing(at) && !b.bad["queues/"+q.Name] {
-			b.fault(at, fmt.Sprintf("queue %q has no source", q.Name), `name the backend and the store's own queue, as in "source: {backend: NAME, ...}"`)
-		}
-		return
-	}
-	if !b.shaped(n, at, yaml.MappingNode, "a section with keys") {
+	if n == nil || !b.shaped(n, at, yaml.MappingNode, "a section with keys") {
 		return
 	}
 	name, ok := b.word(n, at, "backend")

@@ -8,7 +8,6 @@ import (
 
 func (b *builder) rule(q *Queue, at string, r *Rule) {
 	r.Line = b.where(at).line
-	b.required(at, "name", "do")
 	if r.Name != "" {
 		b.name(at+"/name", "a rule", r.Name)
 		if slices.ContainsFunc(q.Rules, func(other *Rule) bool { return other.Name == r.Name }) {

@@ -16,7 +16,7 @@ import (
 
 // The strict decoder: yaml.v3's own names no line for an unknown key inside a
 // node, and takes numbers for text. Tags: `yaml` (name, ",inline"), `enum` (the
-// words allowed), `min` (the least number). A type may decode itself as a
+// words allowed), `min` (the least number), `required` ("true"). A type may decode itself as a
 // yaml.Unmarshaler or an encoding.TextUnmarshaler; where a yaml.Unmarshaler is a
 // struct, the keys of a mapping are still held against its fields.
 
@@ -111,6 +111,18 @@ func (d *document) object(n *yaml.Node, v reflect.Value, path string) {
 			continue
 		}
 		d.into(value, v.FieldByIndex(f.Index), join(path, key.Value), f.Tag)
+	}
+	for _, f := range fields {
+		if f.Tag.Get("required") == "true" {
+			d.require(path, f.Name)
+		}
+	}
+}
+
+// require notes that a section lacks a key.
+func (d *document) require(path, key string) {
+	if !d.has(join(path, key)) {
+		d.fault(path, fmt.Sprintf("%s has no %q", named(path), key), fmt.Sprintf(`add "%s: ..."`, key))
 	}
 }
 

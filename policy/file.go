@@ -10,8 +10,8 @@ import (
 // the JSON Schema and the reference in docs read the same tags.
 
 type file struct {
-	Version  int                   `yaml:"version" doc:"version of this format: 1"`
-	State    string                `yaml:"state" doc:"absolute folder of the ledger and the audit log"`
+	Version  int                   `yaml:"version" required:"true" doc:"version of this format: 1"`
+	State    string                `yaml:"state" required:"true" doc:"absolute folder of the ledger and the audit log"`
 	Backends map[string]*yaml.Node `yaml:"backends" doc:"the stores, by name"`
 	People   map[string]person     `yaml:"people" doc:"who may approve, by name"`
 	Groups   map[string][]string   `yaml:"groups" doc:"groups of people, by name"`
@@ -24,16 +24,16 @@ type file struct {
 type person struct{}
 
 type freeze struct {
-	Name          string    `yaml:"name" doc:"named in decisions"`
-	From          localTime `yaml:"from" doc:"local time such as 2026-11-27T00:00"`
-	To            localTime `yaml:"to" doc:"local time; the freeze ends before it"`
+	Name          string    `yaml:"name" required:"true" doc:"named in decisions"`
+	From          localTime `yaml:"from" required:"true" doc:"local time such as 2026-11-27T00:00"`
+	To            localTime `yaml:"to" required:"true" doc:"local time; the freeze ends before it"`
 	Zone          string    `yaml:"tz" doc:"IANA time zone of from and to (default: UTC)"`
 	Queues        oneOrMore `yaml:"queues" doc:"queues it holds for (default: all)"`
 	DirectBecomes Effect    `yaml:"direct_becomes" enum:"approval,never" doc:"what direct becomes (default: approval)"`
 }
 
 type queue struct {
-	Source   *yaml.Node `yaml:"source" doc:"the backend and the store's own names"`
+	Source   *yaml.Node `yaml:"source" required:"true" doc:"the backend and the store's own names"`
 	Redrive  Effect     `yaml:"redrive" enum:"direct,approval,never" doc:"what holds where no rule matches (default: never)"`
 	Handler  Handler    `yaml:"handler" doc:"what you vouch for about the consumer"`
 	Rules    []Rule     `yaml:"rules" doc:"any matching never wins, then the first match, then redrive"`

@@ -51,9 +51,9 @@ type Person struct{ Name string }
 
 // ErrorPattern gives errors a class and a code that people read.
 type ErrorPattern struct {
-	Class string         `yaml:"class" enum:"permanent,transient,not_failed" doc:"what a redrive may hope for"`
-	Code  string         `yaml:"code" doc:"a short name for the error, shown to people and agents"`
-	Match *regexp.Regexp `yaml:"match" doc:"RE2 expression, tried on the store's code and on the error text"`
+	Class string         `yaml:"class" required:"true" enum:"permanent,transient,not_failed" doc:"what a redrive may hope for"`
+	Code  string         `yaml:"code" required:"true" doc:"a short name for the error, shown to people and agents"`
+	Match *regexp.Regexp `yaml:"match" required:"true" doc:"RE2 expression, tried on the store's code and on the error text"`
 	Line  int            `yaml:"-"`
 }
 
@@ -107,9 +107,9 @@ type Queue struct {
 
 // Rule decides the messages that its condition takes.
 type Rule struct {
-	Name   string `yaml:"name" doc:"named in every decision"`
+	Name   string `yaml:"name" required:"true" doc:"named in every decision"`
 	When   When   `yaml:"when" doc:"all of these must hold; without it the rule takes every message"`
-	Do     Effect `yaml:"do" enum:"direct,approval,never" doc:"any matching never wins, then the first rule that matches"`
+	Do     Effect `yaml:"do" required:"true" enum:"direct,approval,never" doc:"any matching never wins, then the first rule that matches"`
 	Limits Limits `yaml:"limits" doc:"limits of what this rule sends directly, beside those of the queue"`
 	Line   int    `yaml:"-"`
 }
