@@ -31,6 +31,13 @@ type Store interface {
 	Close() error
 }
 
+// Checker is a store that can check its mapping and its privileges against the
+// live connection, for an operator who asks.
+type Checker interface {
+	// CheckUp answers warnings, and an error for what would make a redrive fail.
+	CheckUp(ctx context.Context, queue string) ([]string, error)
+}
+
 // Can are the facts about a store that callers branch on.
 type Can struct {
 	Random       bool // single letters can be fetched by id
@@ -84,7 +91,7 @@ type Query struct {
 	IDs    []string  // only these; ids that are not dead letters are not yielded
 	After  string    // a DeadLetter.After of an earlier scan; empty from the start
 	AsOf   time.Time // only letters that died up to then; zero means all
-	Bodies bool      // fill Payload.Bytes and Envelope
+	Bodies bool      // fill Payload.Bytes, Envelope and, where a store digests it, Ref.Digest
 }
 
 // Item is one letter to send. N is its position in the plan.

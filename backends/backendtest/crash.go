@@ -1,0 +1,191 @@
+package backendtest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+)
+
+const crew = 12 // items of a plan that is cut off
+
+// crashOnce cuts a redrive off at every step of the journal, by an error and
+// by a death.
+func crashOnce(t testing.TB, b Bench) {
+	for _, dies := range []bool{false, true} {
+		for at, reached := 0, true; reached; at++ {
+			reached = crash(t, b, dies, at, -1)
+		}
+	}
+}
+
+// crashTwice cuts the redrive off, and then what resumes it, at every pair of
+// steps.
+func crashTwice(t testing.TB, b Bench) {
+	for first, any := 0, true; any; first++ {
+		any = false
+		for second, reached := 0, true; reached; second++ {
+			reached = crash(t, b, true, first, second)
+			any = any || reached
+		}
+	}
+}
+
+// crash runs one plan that is cut off at step first, resumes it until step
+// second, and then to its end. It reports whether the last cut was reached.
+func crash(t testing.TB, b Bench, dies bool, first, second int) bool {
+	t.Helper()
+	s := b.Open(t)
+	letters := some(crew)
+	items := planned(t, s, b, letters)
+	b.Remove(t, items[3].Ref.ID) // some are stale from the start
+	b.Revive(t, items[8].Ref.ID)
+	b.KillAgain(t, items[8].Ref.ID)
+	j := newJournal(t, b, letters, 5)
+	j.dies = dies
+
+	reached := cut(t, s, b, items, j, first)
+	s.Close()
+	if reached && second >= 0 {
+		s = b.Open(t)
+		reached = cut(t, s, b, items, j, second)
+		s.Close()
+	}
+	j.cutAt = -1
+	finish(t, b, items, j)
+	judge(t, b, items, j)
+	if t.Failed() {
+		t.Fatalf("cut off at step %d, then %d (dies: %v)", first, second, dies)
+	}
+	return reached
+}
+
+// cut resumes a plan and cuts it off at a step. It reports whether the step
+// was reached.
+func cut(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *journal, at int) (reached bool) {
+	t.Helper()
+	j.steps, j.cutAt = 0, at
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(cutPanic); !ok {
+				panic(r)
+			}
+			reached = true
+		}
+	}()
+	err := resume(t, s, b, items, j)
+	if err != nil && !errors.Is(err, errCut) {
+		t.Errorf("the plan failed by itself: %v", err)
+	}
+	return err != nil
+}
+
+// resume is what an executor does with a plan: it settles what is in doubt and
+// sends what is claimed.
+func resume(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *journal) error {
+	t.Helper()
+	if doubts := j.doubts(items); len(doubts) > 0 {
+		before := counts(t, b)
+		err := s.Resolve(t.Context(), b.Queue, doubts, j)
+		after := counts(t, b)
+		for _, d := range doubts {
+			if body := j.bodies[d.N]; after[body] != before[body] {
+				t.Errorf("Resolve sent item %d", d.N)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if todo := j.claimed(items); len(todo) > 0 {
+		return s.Redrive(t.Context(), order1(b, todo), j)
+	}
+	return nil
+}
+
+// finish resumes a plan on a fresh connection to its end.
+func finish(t testing.TB, b Bench, items []backends.Item, j *journal) {
+	t.Helper()
+	s := b.Open(t)
+	defer s.Close()
+	if err := resume(t, s, b, items, j); err != nil {
+		t.Errorf("resuming the plan: %v", err)
+	}
+}
+
+// judge checks the end of a plan: every item was sent once, or was not sent
+// and says why, or is openly in doubt.
+func judge(t testing.TB, b Bench, items []backends.Item, j *journal) {
+	t.Helper()
+	s := b.Open(t)
+	defer s.Close()
+	ready := counts(t, b)
+	ids := make([]string, len(items))
+	for i, it := range items {
+		ids[i] = it.Ref.ID
+	}
+	still := map[string]bool{}
+	for _, l := range scan(t, s, backends.Query{Queue: b.Queue, IDs: ids}) {
+		still[l.ID] = true
+	}
+	for n, e := range j.entries {
+		sent := ready[j.bodies[n]]
+		switch e.state {
+		case backends.Done:
+			if sent != 1 || still[ids[n]] {
+				t.Errorf("item %d is done: sent %d times, dead %v", n, sent, still[ids[n]])
+			}
+		case backends.Skipped, backends.Failed:
+			if sent != 0 {
+				t.Errorf("item %d is %s and was sent %d times", n, e.state, sent)
+			}
+		case backends.Doubtful:
+			if sent > 1 || !b.Facts.MayDoubt {
+				t.Errorf("item %d is in doubt and was sent %d times", n, sent)
+			}
+		default:
+			t.Errorf("item %d ended as %s", n, e.state)
+		}
+	}
+}
+
+// twoAtOnce: two connections send the same letters, and each letter goes once.
+func twoAtOnce(t testing.TB, b Bench) {
+	for range 5 {
+		one, two := open(t, b), open(t, b)
+		letters := some(20)
+		items := planned(t, one, b, letters)
+		a, z := newJournal(t, b, letters, 7), newJournal(t, b, letters, 4)
+		var both sync.WaitGroup
+		errs := make([]error, 2)
+		for i, r := range []struct {
+			s backends.Store
+			j *journal
+		}{{one, a}, {two, z}} {
+			r.j.rival = true
+			both.Go(func() { errs[i] = r.s.Redrive(t.Context(), order1(b, items), r.j) })
+		}
+		both.Wait()
+		ready := counts(t, b)
+		for n := range items {
+			won := 0
+			for _, j := range []*journal{a, z} {
+				if j.entries[n].state == backends.Done {
+					won++
+				}
+			}
+			if sent := ready[j0(letters, n)]; sent != won || won > 1 || won == 0 && errors.Join(errs...) == nil && !busy(a, z, n) {
+				t.Errorf("item %d: sent %d times, claimed by %d of 2 (%v)", n, sent, won, errors.Join(errs...))
+			}
+		}
+	}
+}
+
+func j0(letters []Letter, n int) string { return string(letters[n].Body) }
+
+// busy reports whether both found the letter in the other's hands, which is
+// allowed: it stays dead and can be asked for again.
+func busy(a, z *journal, n int) bool {
+	return a.entries[n].code == backends.Busy && z.entries[n].code == backends.Busy
+}

@@ -1,0 +1,68 @@
+package sqljobs
+
+import (
+	"context"
+	"fmt"
+)
+
+// CheckUp connects with both roles and says what an operator should know: it
+// fails for what would make a redrive fail, and warns of the rest.
+func (s *Store) CheckUp(ctx context.Context, queue string) ([]string, error) {
+	m, err := s.mapping(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	warnings := s.Can(queue).Warnings
+	for _, p := range []purpose{look, send} {
+		err := s.within(ctx, p, func(t tx) error {
+			more, err := s.engine.audit(ctx, t, p, s, m)
+			warnings = append(warnings, more...)
+			return err
+		})
+		if err != nil {
+			return nil, s.explain(err)
+		}
+	}
+	more, err := s.undated(ctx, m)
+	return append(warnings, more...), s.explain(err)
+}
+
+// undated warns of dead rows that have no time of death: they have no place in
+// the order of a listing, so they are in none.
+func (s *Store) undated(ctx context.Context, m *mapping) (warnings []string, err error) {
+	c, ok := m.cat.column(m.jobs.DeadAt.Column)
+	if !ok || c.notNull {
+		return nil, nil
+	}
+	q := m.d.stmt("SELECT 1 FROM ").add(m.table(), " WHERE ", m.jobs.Dead.sql(), " AND ", quote(c.name), " IS NULL LIMIT 1")
+	err = s.within(ctx, look, func(t tx) error {
+		return t.query(ctx, q, func([]value) error {
+			warnings = append(warnings, fmt.Sprintf("some dead rows of %s have no %s; they are not listed", m.jobs.Table, c.name))
+			return nil
+		})
+	})
+	return warnings, err
+}
+
+// sendable is asked before the first redrive: what the writing role lacks is
+// found before anything is locked.
+func (s *Store) sendable(ctx context.Context, queue string) (*mapping, error) {
+	m, err := s.mapping(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.audited[queue] {
+		return m, nil
+	}
+	err = s.within(ctx, send, func(t tx) error {
+		_, err := s.engine.audit(ctx, t, send, s, m)
+		return err
+	})
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	s.audited[queue] = true
+	return m, nil
+}

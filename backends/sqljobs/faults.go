@@ -1,0 +1,41 @@
+package sqljobs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+)
+
+// errEnough ends a query early.
+var errEnough = errors.New("enough rows")
+
+func unlessEnough(err error) error {
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// otherFault is for errors that do not come from the database itself.
+func otherFault(err error) fault {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fault{code: backends.Busy, sentence: "the call was stopped before it was finished", lost: true}
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault{code: backends.TooSlow, sentence: "the database took longer than the time limit", hint: "an index on the dead rows may be missing", lost: true}
+	}
+	return fault{code: backends.Unreachable, sentence: "the connection to the database failed", hint: "check that it is running and can be reached", lost: true}
+}
+
+// explain turns an error of an engine into one of ours. Errors that are ours
+// already stay as they are.
+func (s *Store) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if ours, ok := errors.AsType[*backends.Error](err); ok {
+		return ours
+	}
+	return s.engine.fault(err).error(err)
+}

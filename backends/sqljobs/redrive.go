@@ -1,0 +1,97 @@
+package sqljobs
+
+import (
+	"context"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+)
+
+// Redrive sends the items batch by batch, each in one transaction.
+func (s *Store) Redrive(ctx context.Context, o backends.Order, j backends.Journal) error {
+	m, err := s.sendable(ctx, o.Queue)
+	if err != nil {
+		return err
+	}
+	if err := m.jobs.accepts(o.Attempts); err != nil {
+		return err
+	}
+	for rest := o.Items; len(rest) > 0; {
+		n, err := j.Admit(ctx, min(s.batch, len(rest)))
+		if err != nil {
+			return err
+		}
+		n = min(max(n, 1), s.batch, len(rest))
+		b := &batch{store: s, m: m, attempts: o.Attempts, items: rest[:n], journal: j}
+		if err := b.run(ctx); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// accepts checks how many attempts an order gives. A new row starts with what
+// the policy sets, so that an insert knows no other budget.
+func (j *Jobs) accepts(attempts string) error {
+	if j.Redrive.Insert != nil && attempts != "reset" && attempts != "" {
+		return backends.Errorf(backends.BadMapping, nil, "a redrive by insert makes a new row, whose attempts cannot be %q", attempts).
+			WithHint("use reset, and set the attempts of the new row in jobs.redrive.insert.set")
+	}
+	_, err := j.budget(attempts)
+	return err
+}
+
+// tries bounds how often a batch is started again after a deadlock or a
+// serialization failure.
+const tries = 3
+
+// run sends one batch. It starts again only while nothing was intended.
+func (b *batch) run(ctx context.Context) error {
+	for try := 1; ; try++ {
+		b.reset()
+		err := b.attempt(ctx)
+		if err == nil {
+			return nil
+		}
+		if b.journalErr != nil {
+			return b.journalErr
+		}
+		f := b.store.engine.fault(err)
+		switch {
+		case b.intended:
+			return b.store.explain(err)
+		case f.badInput && try == 1:
+			if err := b.sieve(ctx); err != nil {
+				return b.store.explain(err)
+			}
+		case f.retry && try < tries:
+		case f.retry:
+			return b.giveUp(ctx)
+		default:
+			return b.store.explain(err)
+		}
+	}
+}
+
+// sieve sets aside the items whose ids cannot be ids of this table.
+func (b *batch) sieve(ctx context.Context) error {
+	ids := make([]string, len(b.items))
+	for i, it := range b.items {
+		ids[i] = it.Ref.ID
+	}
+	possible, err := b.store.possible(ctx, send, b.m, ids)
+	b.possible = map[string]bool{}
+	for _, id := range possible {
+		b.possible[idText(id)] = true
+	}
+	return err
+}
+
+// giveUp records that the rows were too contended to be sent.
+func (b *batch) giveUp(ctx context.Context) error {
+	b.reset()
+	for _, it := range b.items {
+		b.skip(it.N, backends.Busy)
+	}
+	return b.record(ctx)
+}
