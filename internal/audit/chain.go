@@ -15,43 +15,39 @@ func (c *chain) head() Head { return Head{Seq: c.next - 1, Hash: c.prev, Log: c.
 
 // add appends the lines of one record: one, or as many as its items need.
 func (c *chain) add(buf []byte, r Record, now time.Time) []byte {
-	items := r.Items
-	limit := fitting(r)
+	items, limit := r.Items, maxString
 	for {
 		r.Items = items[:min(len(items), MaxItems)]
-		var n int
-		buf, n = c.addLine(buf, r, limit, now)
-		items = items[n:]
+		r.Seq, r.Prev, r.Log, r.TS = c.next, c.prev, c.log, c.later(now)
+		line, hash := appendRecord(buf, &r, limit)
+		if len(line)-len(buf) > MaxLine {
+			line, hash, limit = shrink(buf, &r, limit)
+		}
+		c.advance(&r, hash)
+		buf, items = line, items[len(r.Items):]
 		if len(items) == 0 {
 			return buf
 		}
 	}
 }
 
-// fitting returns a length limit for strings at which the record without its
-// items leaves half a line for them.
-func fitting(r Record) int {
-	r.Items = nil
-	limit := maxString
-	for limit > 1 {
-		line, _ := appendRecord(nil, &r, limit)
-		if len(line) <= MaxLine/2 {
-			break
+// shrink appends a record that is too long for a line: strings are cut until
+// the record without its items leaves half a line for them, then as many items
+// are kept as fit. It ends because a record fits whose strings have one rune.
+func shrink(buf []byte, r *Record, limit int) (line []byte, hash string, used int) {
+	bare := *r
+	bare.Items = nil
+	for fits := false; !fits && limit > 1; {
+		line, _ = appendRecord(nil, &bare, limit)
+		if fits = len(line) <= MaxLine/2; !fits {
+			limit /= 2
 		}
-		limit /= 2
 	}
-	return limit
-}
-
-// addLine appends one line with as many of the items as fit and says how many
-// these are. The limit of one rune always fits, so it ends.
-func (c *chain) addLine(buf []byte, r Record, limit int, now time.Time) ([]byte, int) {
-	r.Seq, r.Prev, r.Log, r.TS = c.next, c.prev, c.log, c.later(now)
+	used = limit
 	for {
-		line, hash := appendRecord(buf, &r, limit)
+		line, hash = appendRecord(buf, r, limit)
 		if len(line)-len(buf) <= MaxLine {
-			c.advance(&r, hash)
-			return line, len(r.Items)
+			return line, hash, used
 		}
 		if len(r.Items) > 1 {
 			r.Items = r.Items[:len(r.Items)/2]

@@ -89,10 +89,10 @@ func (v *verifier) count(n int64) {
 // look collects what is to be reported beside the chain.
 func (v *verifier) look() {
 	phase := v.text(keyPhase)
-	v.report.Phases[string(phase)]++
 	if string(phase) != v.phase {
 		v.phase = string(phase)
 	}
+	v.report.Phases[v.phase]++
 	switch v.phase {
 	case PhaseIntent, PhaseOutcome, PhaseResolve:
 		v.intent.note(&v.line)

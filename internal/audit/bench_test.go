@@ -1,0 +1,74 @@
+package audit
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// BenchmarkAppend keeps 64 callers in flight; one iteration is one record.
+func BenchmarkAppend64(b *testing.B) {
+	log := openLog(b, newState(b), Options{})
+	mustAppend(b, log, fullRecord(0))
+	calls := make(chan bool)
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for range calls {
+				if _, err := log.Append(b.Context(), fullRecord(1)); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	for b.Loop() {
+		calls <- true
+	}
+	close(calls)
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+func BenchmarkAppend1(b *testing.B) {
+	log := openLog(b, newState(b), Options{})
+	for b.Loop() {
+		mustAppend(b, log, fullRecord(1))
+	}
+}
+
+// BenchmarkEncode is the work per record without the disk.
+func BenchmarkEncode(b *testing.B) {
+	c, r := chain{prev: noHash}, fullRecord(1)
+	var buf []byte
+	for b.Loop() {
+		buf = c.add(buf[:0], r, time.Time{})
+	}
+}
+
+// BenchmarkVerify verifies 200,000 records of about 700 bytes a time.
+func BenchmarkVerify(b *testing.B) {
+	const records = 200_000
+	state := newState(b)
+	if _, err := state.Sub(logFolder); err != nil {
+		b.Fatal(err)
+	}
+	c := chain{prev: noHash}
+	data := c.add(nil, firstRecord(), time.Now())
+	r := fullRecord(1)
+	r.Policy, r.Plan, r.Why = noHash, "", strings.Repeat("w", 60)
+	for range records - 1 {
+		data = c.add(data, r, time.Now())
+	}
+	if err := os.WriteFile(segmentPath(state, 0), data, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if report := verify(b, state); report.Bad != nil || report.Records != records {
+			b.Fatalf("report %+v", report)
+		}
+	}
+	b.ReportMetric(records*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
