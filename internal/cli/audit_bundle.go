@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
+)
+
+func auditBundle() command {
+	return command{
+		name: "bundle", args: "PLAN",
+		short: "collect what an auditor needs about one plan",
+		long: "Writes into a folder the plan's bytes, the statements and other objects that records about it name, those " +
+			"records, the content that can be erased (salts and envelopes, which hold payloads), the hashes of the log's " +
+			"segments, and a README that says how to check them with sha256sum alone. PLAN is the plan's digest or its " +
+			"first 8 or more hex digits.",
+		example: "redrive-mcp audit bundle 6f1c9a02 --out /tmp/bundle",
+		setup: func(a *app, f *flag.FlagSet) action {
+			l := a.logFlags(f)
+			out := f.String("out", "", "write into `DIR`; needed")
+			bare := f.Bool("without-content", false, "leave out the content that can be erased")
+			return func(ctx context.Context, args []string) error {
+				if *out == "" {
+					return wrongUse("audit bundle: --out is missing")
+				}
+				return a.auditBundle(ctx, l, args[0], *out, *bare)
+			}
+		},
+	}
+}
+
+// Folders inside a state folder and a bundle.
+const (
+	logFolder      = "audit"
+	objectFolder   = "objects"
+	erasableFolder = "erasable"
+)
+
+// bundle is what is collected about one plan.
+type bundle struct {
+	state, out *durable.Folder
+	plan       string
+	records    bytes.Buffer
+	count      int
+	first      string          // the first record's line
+	objects    map[string]bool // digests that the records name
+	commits    map[string]bool
+	sums       map[string]string // what was written: path -> SHA-256
+}
+
+func (a *app) auditBundle(ctx context.Context, l *logFlags, plan, out string, bare bool) error {
+	state, err := l.open(a)
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	b := &bundle{state: state, objects: map[string]bool{}, commits: map[string]bool{}, sums: map[string]string{}}
+	if b.plan, err = wholePlan(ctx, state, plan); err != nil {
+		return err
+	}
+	if err := b.collect(ctx); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(out)
+	if err != nil {
+		return fmt.Errorf("finding the bundle's folder: %w", err)
+	}
+	if b.out, err = durable.Open(path); err != nil {
+		return fmt.Errorf("making the bundle's folder: %w", err)
+	}
+	defer b.out.Close()
+	if err := b.write(bare); err != nil {
+		return err
+	}
+	a.printf("%s: %s, %s\n", path, count(b.count, "record"), count(len(b.sums), "file"))
+	if !bare && len(b.commits) > 0 {
+		a.warningf("the bundle holds message content; --without-content leaves it out")
+	}
+	return nil
+}
+
+// wholePlan is the one plan in the log that a digest's beginning names.
+func wholePlan(ctx context.Context, state *durable.Folder, prefix string) (string, error) {
+	prefix = strings.ToLower(strings.ReplaceAll(prefix, "-", ""))
+	if len(prefix) < leastDigest || strings.Trim(prefix, "0123456789abcdef") != "" {
+		return "", wrongUse("audit bundle: PLAN needs at least %d hex digits of a plan's digest", leastDigest).
+			hint("%s show ID prints a request's digest", program)
+	}
+	found := ""
+	for r, err := range audit.Read(ctx, state, audit.Query{Contains: prefix}) {
+		switch {
+		case err != nil:
+			return "", err
+		case !strings.HasPrefix(r.Plan, prefix) || r.Plan == found:
+		case found != "":
+			return "", fail(exitFailed, "several plans begin with %s", prefix).hint("give more of the digest")
+		default:
+			found = r.Plan
+		}
+	}
+	if found == "" {
+		return "", fail(exitNothing, "the log names no plan that begins with %s", prefix)
+	}
+	return found, nil
+}
+
+// collect reads the records about the plan and what they name.
+func (b *bundle) collect(ctx context.Context) error {
+	for r, err := range audit.Read(ctx, b.state, audit.Query{Plan: b.plan}) {
+		if err != nil {
+			return err
+		}
+		if b.count++; b.first == "" {
+			b.first = string(r.Raw)
+		}
+		b.records.Write(r.Raw)
+		b.records.WriteByte('\n')
+		for _, digest := range append(digests(r.Args), r.Plan, r.Policy) {
+			b.objects[digest] = true
+		}
+		for _, item := range r.Items {
+			if item.Commit != "" {
+				b.commits[item.Commit] = true
+			}
+		}
+	}
+	return nil
+}
+
+// digests are the arguments that have the form of an object's name.
+func digests(args []audit.Arg) []string {
+	var out []string
+	for _, arg := range args {
+		values, ok := arg.Value.([]string)
+		if s, one := arg.Value.(string); one && !ok {
+			values = []string{s}
+		}
+		for _, v := range values {
+			if len(v) == 64 && strings.Trim(v, "0123456789abcdef") == "" {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+func (b *bundle) write(bare bool) error {
+	if err := b.put(b.out, "", "records.jsonl", b.records.Bytes()); err != nil {
+		return err
+	}
+	if err := b.copy(objectFolder, b.objects); err != nil {
+		return err
+	}
+	if !bare {
+		if err := b.copy(erasableFolder, b.commits); err != nil {
+			return err
+		}
+	}
+	segments, err := b.segments()
+	if err != nil {
+		return err
+	}
+	if err := b.put(b.out, "", "segments.sha256", segments); err != nil {
+		return err
+	}
+	if err := b.put(b.out, "", "README", b.readme()); err != nil {
+		return err
+	}
+	return b.out.WriteNew("SHA256SUMS", b.list())
+}
+
+// copy copies those files of a folder of the state that are there. A digest
+// that names no file is no object; content that is gone was erased.
+func (b *bundle) copy(folder string, names map[string]bool) error {
+	from, err := b.state.Existing(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("collecting %s: %w", folder, err)
+	}
+	defer from.Close()
+	to, err := b.out.Sub(folder)
+	if err != nil {
+		return fmt.Errorf("making the bundle's folder: %w", err)
+	}
+	defer to.Close()
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		data, err := from.Read(name, maxBundled)
+		if errors.Is(err, fs.ErrNotExist) || name == "" {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("collecting %s/%s: %w", folder, name, err)
+		}
+		if err := b.put(to, folder+"/", name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const maxBundled = 64 << 20 // an object's own limit
+
+func (b *bundle) put(folder *durable.Folder, under, name string, data []byte) error {
+	if err := folder.WriteNew(name, data); err != nil {
+		return fmt.Errorf("writing the bundle: %w", err)
+	}
+	b.sums[under+name] = hexSum(data)
+	return nil
+}
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// segments are the hashes of the log's files, as sha256sum prints them.
+func (b *bundle) segments() ([]byte, error) {
+	folder, err := b.state.Existing(logFolder)
+	if err != nil {
+		return nil, fmt.Errorf("hashing the log: %w", err)
+	}
+	defer folder.Close()
+	names, err := folder.Names()
+	if err != nil {
+		return nil, fmt.Errorf("hashing the log: %w", err)
+	}
+	var out bytes.Buffer
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".jsonl") {
+			continue
+		}
+		sum, err := sumFile(folder, name)
+		if err != nil {
+			return nil, fmt.Errorf("hashing the log: %w", err)
+		}
+		fmt.Fprintf(&out, "%s  %s/%s\n", sum, logFolder, name)
+	}
+	return out.Bytes(), nil
+}
+
+func sumFile(folder *durable.Folder, name string) (string, error) {
+	file, err := folder.OpenFile(name, os.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (b *bundle) list() []byte {
+	var out bytes.Buffer
+	for _, path := range slices.Sorted(maps.Keys(b.sums)) {
+		fmt.Fprintf(&out, "%s  %s\n", b.sums[path], path)
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// readme tells the auditor what is in the bundle, how to check it without this
+// program, and what that proves.
+func (b *bundle) readme() []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `Bundle about plan %[1]s
+
+What is in it
+  records.jsonl    every record of the audit log about this plan (%[2]d), as it stands in the log
+  objects/         the bytes that these records name by their SHA-256: the plan itself
+                   (objects/%[1]s), statements, policy files
+  erasable/        salts and message content by their commits, as far as they were not erased
+                   or left out
+  segments.sha256  the hashes of the log's files when this bundle was made
+  SHA256SUMS       the hashes of all files here
+
+How to check it
+  The files are those that were bundled:
+    sha256sum -c SHA256SUMS
+  The plan's bytes are those that were approved and run (both print the same digest):
+    sha256sum objects/%[1]s
+  A record is what was written (prints the record's own "hash"; here for the first line):
+    head -n 1 records.jsonl | tr -d '\n' | head -c -75 | sha256sum
+  The records stand in the log: in a copy of the state folder,
+    sha256sum -c segments.sha256      the files of the log are still those of that time
+    grep -F -x -c -f records.jsonl audit/*.jsonl      counts %[2]d records in all
+    redrive-mcp audit verify --state .                the chain has no gap and no change
+  A log that went on since has a longer last file; the ones before it are unchanged.
+
+What it proves
+  That these bytes were planned, approved and reported as the records say, if the log is
+  complete and whoever could write it did not make it up anew. That reaches as far as a
+  head or checkpoint that was kept where the log's writer could not change it; without
+  one the log is unanchored.
+  It does not prove who a person was beyond the "proof" that a record names, nor that a
+  consumer did what it was sent.
+`, b.plan, b.count)
+	return out.Bytes()
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/gate"
+)
+
+// execute runs an approved request to its end, with a progress bar.
+func (a *app) execute(ctx context.Context, p *gate.Person, asked gate.RequestResult) error {
+	bar := progress{ui: a.ui}
+	bar.request(asked)
+	r, err := p.Run(ctx, asked.RequestID, bar.request)
+	bar.clear()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if r == nil {
+		// What was done is worth a look even though the run was called off.
+		s, err := p.Show(context.WithoutCancel(ctx), asked.RequestID, false)
+		if err != nil {
+			return err
+		}
+		r = &s.Request
+	}
+	if !a.json {
+		a.heading("run")
+	}
+	if err := a.printResult(ctx, *r); err != nil {
+		return err
+	}
+	if ctx.Err() != nil && r.Status != statusDone {
+		return errSaid(exitFailed)
+	}
+	return nil
+}
+
+// progress draws one line on standard error, over and over, if that is a
+// terminal.
+type progress struct {
+	*ui
+	drawn int // characters on the line
+}
+
+const barWidth = 30
+
+// draw shows how much of total is done.
+func (p *progress) draw(done, total int64, what string) {
+	if !p.errTerm || total <= 0 {
+		return
+	}
+	full := int(min(done, total) * barWidth / total)
+	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), what)
+	fmt.Fprintf(p.err, "\r%s%s", line, strings.Repeat(" ", max(0, p.drawn-len(line))))
+	p.drawn = len(line)
+}
+
+// request shows how far a request is.
+func (p *progress) request(r gate.RequestResult) {
+	done := r.Sent + r.Skipped + r.Failed + r.Unknown
+	p.draw(int64(done), int64(r.Messages), fmt.Sprintf("%s of %s, Ctrl-C stops between batches", number(done), number(r.Messages)))
+}
+
+// clear takes the line away.
+func (p *progress) clear() {
+	if p.drawn > 0 {
+		fmt.Fprintf(p.err, "\r%s\r", strings.Repeat(" ", p.drawn))
+		p.drawn = 0
+	}
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/gate"
+)
+
+// Statuses of a request that commands branch on.
+const (
+	statusPending  = "pending_approval"
+	statusApproved = "approved"
+	statusRunning  = "running"
+	statusDone     = "done"
+	statusPartial  = "partial"
+	statusHalted   = "halted"
+	statusUnknown  = "unknown"
+	statusVoid     = "void"
+)
+
+// printResult prints one request, what to type next, and gives the exit code
+// that its status deserves.
+func (a *app) printResult(ctx context.Context, r gate.RequestResult) error {
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+		return statusError(r)
+	}
+	a.printRequest(r)
+	if ctx.Err() != nil {
+		a.warningf("stopped by a signal: %s of %s sent", number(r.Sent), number(r.Messages))
+	}
+	a.nextAfter(r)
+	return statusError(r)
+}
+
+func statusError(r gate.RequestResult) error {
+	switch r.Status {
+	case statusPartial, statusHalted, statusUnknown:
+		return errSaid(exitFailed)
+	case statusVoid:
+		return errSaid(exitRefused)
+	}
+	return nil
+}
+
+func (a *app) printRequest(r gate.RequestResult) {
+	a.printf("%-17s %s\n", "request", strings.TrimSpace(oneLine(r.RequestID)+" "+a.onOut(statusStyle(r.Status), oneLine(r.Status))))
+	a.printFacts([][2]string{
+		{"queue", r.Queue},
+		{"digest", r.Digest},
+		{"messages", number(r.Messages)},
+		{"left out", leftOut(r.LeftOut)},
+		{"rule", r.Rule},
+		{"why", r.Why},
+		{"needs", r.Who},
+		{"decided", r.Decided},
+		{"came to", tally(r)},
+		{"dead again", some(r.Returned)},
+		{"in this store", r.Effect},
+		{"expires", a.both(r.Expires)},
+		{"not after", a.both(r.NotAfter)},
+	})
+	a.printItems(r.Items)
+}
+
+func (a *app) printItems(items []gate.ItemOutcome) {
+	if len(items) == 0 {
+		return
+	}
+	a.printf("\n")
+	t := table{titles: []string{"ID", "OUTCOME", "NEW ID", "WHY"}}
+	for _, i := range items {
+		t.add(cell{text: i.ID}, cell{i.Outcome, statusStyle(i.Outcome)}, cell{text: i.NewID}, cell{text: i.Why})
+	}
+	a.table(t)
+}
+
+func statusStyle(status string) style {
+	switch status {
+	case statusDone, "sent":
+		return green
+	case statusUnknown:
+		return red
+	case statusPending, statusPartial, statusHalted, "failed":
+		return yellow
+	}
+	return plain
+}
+
+func leftOut(left map[string]int) string {
+	var parts []string
+	for _, why := range slices.Sorted(maps.Keys(left)) {
+		parts = append(parts, fmt.Sprintf("%s %s", number(left[why]), why))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tally says what became of the messages, the gravest first.
+func tally(r gate.RequestResult) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{r.Unknown, "unknown"}, {r.Failed, "failed"}, {r.Skipped, "skipped"}, {r.Sent, "sent"}, {r.Waiting, "waiting"}} {
+		if p.n > 0 {
+			parts = append(parts, number(p.n)+" "+p.what)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nextAfter says what a person can do about a request.
+func (a *app) nextAfter(r gate.RequestResult) {
+	id := oneLine(r.RequestID)
+	switch {
+	case r.Status == "dry_run":
+		a.nextf("the same without --dry-run")
+	case r.Status == statusPending:
+		a.nextf("%s approve %s, or %s deny %s --reason TEXT", program, id, program, id)
+	case r.Status == statusApproved, r.Status == statusRunning:
+		a.nextf("%s run %s", program, id)
+	case r.Unknown > 0:
+		a.nextf("look in the consumer whether they arrived, then %s resolve %s --sent or --not-sent --reason TEXT", program, id)
+	case r.Status == statusHalted:
+		a.nextf("what was not sent is released: ask again with %s redrive %s", program, oneLine(r.Queue))
+	case r.Status == statusVoid:
+		a.nextf("the policy asks more now: ask again with %s redrive %s", program, oneLine(r.Queue))
+	}
+}
