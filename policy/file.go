@@ -59,7 +59,7 @@ type redact struct {
 
 type send struct {
 	Rate     rate     `yaml:"rate" doc:"pace, such as 5/s, 30/m or 100/h"`
-	Attempts attempts `yaml:"attempts" doc:"attempts after a redrive: reset, keep or a number (default: that of defaults)"`
+	Attempts Attempts `yaml:"attempts" doc:"attempts after a redrive: reset, keep or a number (default: that of defaults)"`
 }
 
 // notBuilt says of a key that is part of the design of this format and not of

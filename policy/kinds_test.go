@@ -73,7 +73,7 @@ func options() policy.Options {
 	}}
 }
 
-func load(t *testing.T, name string) *policy.Policy {
+func load(t testing.TB, name string) *policy.Policy {
 	t.Helper()
 	p, err := policy.Load("../testdata/policies/"+name, options())
 	if err != nil {

@@ -61,7 +61,7 @@ type ErrorPattern struct {
 type Defaults struct {
 	Separation string        `yaml:"separation" enum:"agent,person" doc:"agent: a person may approve what an agent asked on their behalf; person: two different people (default: agent)"`
 	DirectTTL  time.Duration `yaml:"direct_ttl" doc:"how long a direct redrive may take before the rest is released (default: 15m)"`
-	Attempts   attempts      `yaml:"attempts" doc:"attempts after a redrive: reset, keep or a number (default: reset)"`
+	Attempts   Attempts      `yaml:"attempts" doc:"attempts after a redrive: reset, keep or a number (default: reset)"`
 	Snapshots  Snapshots     `yaml:"snapshots" doc:"copies of what is changed or removed"`
 	Audit      Audit         `yaml:"audit" doc:"the audit log"`
 }

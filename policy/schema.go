@@ -88,7 +88,7 @@ func schemaOf(t reflect.Type, tag reflect.StructTag) object {
 		return pattern(ratePattern)
 	case reflect.TypeFor[localTime]():
 		return pattern(timePattern)
-	case reflect.TypeFor[attempts]():
+	case reflect.TypeFor[Attempts]():
 		return object{"anyOf": []any{object{"enum": []string{"reset", "keep"}}, object{"type": "integer", "minimum": 0, "maximum": 1000}}}
 	case reflect.TypeFor[oneOrMore]():
 		text := object{"type": "string", "minLength": 1}

@@ -65,11 +65,11 @@ func (r *rate) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// attempts is "reset", "keep" or a number from 0.
-type attempts string
+// Attempts is "reset", "keep" or a number from 0.
+type Attempts string
 
 // UnmarshalText reads the form above.
-func (a *attempts) UnmarshalText(text []byte) error {
+func (a *Attempts) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s != "reset" && s != "keep" {
 		n, err := strconv.Atoi(s)
@@ -78,7 +78,7 @@ func (a *attempts) UnmarshalText(text []byte) error {
 		}
 		s = strconv.Itoa(n)
 	}
-	*a = attempts(s)
+	*a = Attempts(s)
 	return nil
 }
 

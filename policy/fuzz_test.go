@@ -1,0 +1,71 @@
+package policy_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+func FuzzParse(f *testing.F) {
+	archives, err := filepath.Glob("../testdata/policies/bad/*.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range archives {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			f.Add(file.Data)
+		}
+	}
+	good, err := os.ReadFile("../testdata/policies/design.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		read := func(string) ([]byte, error) { return []byte(`{"type": "object"}`), nil }
+		p, err := policy.Parse("policy.yaml", data, read, options())
+		var faults *policy.Faults
+		if err != nil && (!errors.As(err, &faults) || len(faults.All) == 0) {
+			t.Fatalf("an error without faults: %v", err)
+		}
+		if err != nil {
+			for _, fault := range faults.All {
+				if fault.File == "" || fault.Line < 1 || fault.Why == "" {
+					t.Errorf("a fault without a place or a reason: %+v", fault)
+				}
+			}
+			return
+		}
+		policy.Check(p, noon)
+		for _, q := range p.Queues {
+			q.Explain(settled())
+			d := q.Decide(policy.Facts{})
+			if d.Effect == policy.Direct && (!q.Handler.Idempotent || d.Limits.PerHour == 0) {
+				t.Errorf("direct without a vouched handler or an hourly limit: %+v", d)
+			}
+			if q.Backend == nil || q.Source == nil {
+				t.Errorf("queue %q has no store", q.Name)
+			}
+		}
+	})
+}
+
+func FuzzDuration(f *testing.F) {
+	for _, s := range []string{"10m", "30d", "0s", "-1h", "1.5d", "9999999999d", "d", "1h30m", "µs"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if d, err := policy.ParseDuration(s); err == nil && d <= 0 {
+			t.Errorf("%q is %v", s, d)
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package policy_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+func TestLoad(t *testing.T) {
+	p := load(t, "design.yaml")
+	q, jobs := p.Queues["orders"], p.Queues["jobs"]
+	a := q.Approval
+	got := fmt.Sprintln(p.State, filepath.Base(p.Folder), p.Defaults) +
+		fmt.Sprintln(q.Backend.Kind, q.Backend.Config.(*sqsBackend).Region, q.Source.(*sqsSource).Destinations) +
+		fmt.Sprintln(a.People(), a.Count, a.TTL, a.ValidFor, a.DenyFor, a.MaxMessages, a.MaxPending, a.Require, a.Separation) +
+		fmt.Sprintln(q.Patch.Allow, q.Patch.Schema.Name, q.Redact.Paths, q.Redact.Text, q.Redact.People, q.Send) +
+		fmt.Sprintln(jobs.Backend.Config.(*postgresBackend).ReadEnv, jobs.Limits, jobs.Send, jobs.Redact.People, jobs.Approval.Count, jobs.Approval.Proof)
+	want := `/var/lib/redrive policies {agent 15m0s reset {720h0m0s} {metadata}}
+sqs eu-west-1 [{orders false}]
+[ana luis] 1 1h0m0s 30m0s 24h0m0s 5000 20 [fix] agent
+[/currency /customer/email] orders.schema.json [/card /customer/email] [\b\d{13,19}\b] shown {5 reset}
+APP_RO_DSN at most 50 a request, 200 an hour, 2 times a message, 10m between two redrives of a message {20 reset} redacted 1 none
+`
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestDigest(t *testing.T) {
+	p := load(t, "design.yaml")
+	lines := ""
+	for _, name := range []string{"design.yaml", "orders.schema.json"} { // sorted
+		data, err := os.ReadFile("../testdata/policies/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += fmt.Sprintf("%s %x\n", name, sha256.Sum256(data))
+	}
+	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(lines))); p.Digest != want {
+		t.Errorf("digest %s, want %s", p.Digest, want)
+	}
+}
+
+const withSchema = head + `
+queues:
+  q: {source: {backend: aws, dlq: d}, patch: {allow: [/a], schema: s/body.json}}
+`
+
+// folder is a folder with a policy that names s/body.json.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "s"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "policy.yaml"), withSchema)
+	return dir
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loadError(t *testing.T, dir string) string {
+	t.Helper()
+	_, err := policy.Load(filepath.Join(dir, "policy.yaml"), options())
+	var faults *policy.Faults
+	if !errors.As(err, &faults) {
+		t.Fatalf("%v, want faults", err)
+	}
+	return err.Error()
+}
+
+func TestLoadNoSuchFile(t *testing.T) {
+	dir := t.TempDir()
+	want := filepath.Join(dir, "policy.yaml") + ": cannot be read: no such file or directory (name the policy file with --policy)"
+	if got := loadError(t, dir); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	dir := folder(t)
+	write(t, filepath.Join(dir, "policy.yaml"), withSchema+strings.Repeat("#\n", 1<<19))
+	if got := loadError(t, dir); got != "policy.yaml:1: the file is larger than 1 MiB (split what is not policy out of it)" {
+		t.Error(got)
+	}
+}
+
+func TestWorldWritable(t *testing.T) {
+	dir := folder(t)
+	write(t, filepath.Join(dir, "s", "body.json"), "{}")
+	name := filepath.Join(dir, "policy.yaml")
+	for mode, want := range map[os.FileMode]bool{0o600: false, 0o646: true} {
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+		p, err := policy.Load(name, options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := false
+		for _, w := range policy.Check(p, time.Time{}) {
+			got = got || strings.Contains(w.Why, "everybody on this machine")
+		}
+		if got != want {
+			t.Errorf("mode %o: warned %v", mode, got)
+		}
+	}
+}
+
+func TestEnvironmentIsWarnedOf(t *testing.T) {
+	o := options()
+	o.Env = func(name string) (string, bool) { return "", name == "APP_RO_DSN" }
+	p, err := policy.Load("../testdata/policies/design.yaml", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Warnings) != 1 || p.Warnings[0].Error() != "design.yaml:5: the environment variable APP_RW_DSN is not set (set it where the program runs)" {
+		t.Errorf("%v", p.Warnings)
+	}
+}
+
+func TestStoreFaultsHavePlaces(t *testing.T) {
+	p := load(t, "design.yaml")
+	q := p.Queues["orders"]
+	for got, want := range map[string]string{
+		q.SourceFault("dlq", "wrong", "").Error():                "design.yaml:18: wrong",
+		q.SourceFault("none.such", "wrong", "right").Error():     "design.yaml:18: wrong (right)",
+		q.Backend.Fault("region", "wrong", "").Error():           "design.yaml:4: wrong",
+		p.Backends["app"].Fault("read_env", "wrong", "").Error(): "design.yaml:5: wrong",
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestSourceKeyIgnoresLayout(t *testing.T) {
+	a := parse(t, head+"queues: {q: {source: {backend: aws, dlq: d, destinations: [x]}}}")
+	b := parse(t, head+"queues:\n  other:\n    source:\n      destinations:\n        - 'x'\n      dlq: \"d\"\n      backend: aws\n")
+	if a.Queues["q"].SourceKey != b.Queues["other"].SourceKey {
+		t.Errorf("%s and %s", a.Queues["q"].SourceKey, b.Queues["other"].SourceKey)
+	}
+}
