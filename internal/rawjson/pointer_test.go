@@ -2,8 +2,8 @@ package rawjson_test
 
 import (
 	"slices"
-	"unicode/utf8"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
 )
