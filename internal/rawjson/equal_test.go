@@ -75,7 +75,7 @@ func TestEqualEndlessExponent(t *testing.T) {
 func TestText(t *testing.T) {
 	for value, want := range map[string]string{
 		`"a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"`: "a\"\\/\b\f\n\r\té😀", `""`: "", "1.50": "1.50", "true": "true", "null": "null",
-		`"\ud800x\udc00\ud800\ud83d\ude00"`: "\ufffdx\ufffd\ufffd😀", `{"a":"\u0061"}`: `{"a":"\u0061"}`, `"x"`: "x", "": "",
+		`"\ud800x\udc00\ud800\ud83d\ude00"`: "\ufffdx\ufffd\ufffd😀", `{"a":"\u0061"}`: `{"a":"\u0061"}`, `"x"`: "x", "": "", `"`: `"`, `"\"`: `"\"`, `"\u00"`: `"\u00"`, `"a" `: "a",
 	} {
 		if got := rawjson.Text([]byte(value)); got != want {
 			t.Errorf("Text(%s) = %q, want %q", value, got, want)

@@ -6,7 +6,8 @@ const anyToken = "*"
 
 // Pattern is a pointer in which a whole token * stands for any one token, so
 // /items/*/price means the price of every item. A member that is really named
-// * can only be reached by *, which also reaches its siblings.
+// * can only be reached by *, which also reaches its siblings. The zero value
+// names the whole document.
 type Pattern struct{ tokens []string }
 
 // ParsePattern reads a pattern; the rules are those of [ParsePointer].

@@ -8,11 +8,11 @@ import (
 )
 
 // Text is a scalar as a reader sees it: a string without quotes and escapes, a
-// number or literal as it is written. value is strict JSON, such as [Get]
-// returns; a container comes back as it is. Lone surrogates become U+FFFD.
+// number or literal as it is written. Lone surrogates become U+FFFD. What is no
+// scalar of strict JSON comes back as it is.
 func Text(value []byte) string {
-	if len(value) > 1 && value[0] == '"' {
-		return string(unquote(value, false))
+	if len(value) > 0 && value[0] == '"' && Check(value) == nil {
+		return string(unquote(trim(value), false))
 	}
 	return string(value)
 }
