@@ -38,7 +38,7 @@ func setupApprove(a *app, f *flag.FlagSet) action {
 	var o approveFlags
 	a.policyFlag(f)
 	a.jsonFlag(f)
-	f.BoolVar(&o.noRun, "no-run", false, "leave the running to `redrive-mcp run`")
+	f.BoolVar(&o.noRun, "no-run", false, "leave the running to redrive-mcp run")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
 	f.StringVar(&o.digest, "digest", "", "approve only the plan whose digest begins with `HEX`, without asking")
 	f.StringVar(&o.note, "note", "", "a `TEXT` that is recorded with the approval")

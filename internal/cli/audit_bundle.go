@@ -150,7 +150,7 @@ func digests(args []audit.Arg) []string {
 			values = []string{s}
 		}
 		for _, v := range values {
-			if len(v) == 64 && strings.Trim(v, "0123456789abcdef") == "" {
+			if isDigest(v) {
 				out = append(out, v)
 			}
 		}
@@ -163,6 +163,9 @@ func (b *bundle) write(bare bool) error {
 		return err
 	}
 	if err := b.copy(objectFolder, b.objects); err != nil {
+		return err
+	}
+	if err := b.planned(); err != nil {
 		return err
 	}
 	if !bare {
@@ -182,6 +185,31 @@ func (b *bundle) write(bare bool) error {
 	}
 	return b.out.WriteNew("SHA256SUMS", b.list())
 }
+
+// planned adds the commits that the plan itself names: of what is sent instead
+// of the stored message, too.
+func (b *bundle) planned() error {
+	folder, err := b.out.Existing(objectFolder)
+	if err != nil {
+		return fmt.Errorf("reading the plan: %w", err)
+	}
+	defer folder.Close()
+	data, err := folder.Read(b.plan, maxBundled)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fail(exitFailed, "the plan's bytes are missing: objects/%s", b.plan).hint("%s audit verify says what else is", program)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the plan: %w", err)
+	}
+	for word := range strings.SplitSeq(string(data), `"`) {
+		if isDigest(word) {
+			b.commits[word] = true
+		}
+	}
+	return nil
+}
+
+func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
 // copy copies those files of a folder of the state that are there. A digest
 // that names no file is no object; content that is gone was erased.

@@ -46,7 +46,7 @@ func setupAuditVerify(a *app, f *flag.FlagSet) action {
 func parseHead(s string) (audit.Head, error) {
 	seq, hash, _ := strings.Cut(s, ":")
 	n, err := strconv.ParseUint(seq, 10, 64)
-	if err != nil || len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "" {
+	if err != nil || !isDigest(hash) {
 		return audit.Head{}, fmt.Errorf("a head is a record's number, a colon and its hash of 64 hex digits")
 	}
 	return audit.Head{Seq: n, Hash: hash}, nil

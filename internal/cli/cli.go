@@ -62,7 +62,10 @@ func (a *app) dispatch(ctx context.Context, words []string) error {
 	if c == nil {
 		return unknownCommand(table, "", words[0])
 	}
-	if c.setup != nil {
+	switch {
+	case c.raw != nil:
+		return c.raw(ctx, a, rest)
+	case c.setup != nil:
 		return c.run(ctx, a, name, rest)
 	}
 	return a.incomplete(c, name, rest)

@@ -19,6 +19,9 @@ type command struct {
 	hidden  bool   // not for people
 	setup   func(a *app, f *flag.FlagSet) action
 	subs    []command
+
+	// raw runs a command that reads its own words; it has no setup.
+	raw func(ctx context.Context, a *app, words []string) error
 }
 
 // action runs a command whose flags are set.

@@ -46,6 +46,9 @@ func (a *app) completionCases() string {
 		writeCase(&b, c.name, names(c.subs), a.flagNames(c), takesQueue(c))
 		for j := range c.subs {
 			sub := &c.subs[j]
+			if sub.hidden {
+				continue
+			}
 			writeCase(&b, c.name+" "+sub.name, nil, a.flagNames(sub), takesQueue(sub))
 		}
 	}

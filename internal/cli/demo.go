@@ -17,7 +17,15 @@ func demoCommand() command {
 			"the redrive and the audit log. It needs no other program and touches nothing else.",
 		example: "redrive-mcp demo\nredrive-mcp demo --keep /tmp/redrive-demo",
 		setup:   setupDemo,
+		subs:    []command{demoWorker()},
 	}
+}
+
+// demoWorker is the consumer that the demo starts as a process of its own.
+func demoWorker() command {
+	return command{name: "worker", hidden: true, raw: func(ctx context.Context, _ *app, words []string) error {
+		return demo.Worker(ctx, words)
+	}}
 }
 
 func setupDemo(a *app, f *flag.FlagSet) action {

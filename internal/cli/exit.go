@@ -65,9 +65,9 @@ func (u *ui) report(err error) int {
 			hints = []string{r.Hint}
 		}
 	}
-	u.errorf("%s", lowered(block(err.Error())))
+	u.errorf("%s", lowered(forPeople(block(err.Error()))))
 	for _, h := range hints {
-		u.hintf("%s", lowered(oneLine(h)))
+		u.hintf("%s", lowered(forPeople(oneLine(h))))
 	}
 	return code
 }

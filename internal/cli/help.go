@@ -61,7 +61,7 @@ func (a *app) printOverview(w io.Writer) {
 
 // summary is what stands behind the name in the overview.
 func (c *command) summary() string {
-	if len(c.subs) == 0 {
+	if c.setup != nil {
 		return c.args
 	}
 	return "…"

@@ -100,6 +100,7 @@ func (a *app) list(ctx context.Context, p *gate.Person, args gate.ListArgs) erro
 	}
 	if len(r.Letters) == 0 {
 		a.notef("no letter fits (%s looked at)", number(r.Scanned))
+		a.nextPage(r.Cursor)
 		return nil
 	}
 	t := table{titles: []string{">", "ID", ">DIED", "TRIES", "CLASS", "CODE", "GROUP", ">BYTES", ">REPLAYS", "CLAIMED BY"}}
@@ -109,12 +110,18 @@ func (a *app) list(ctx context.Context, p *gate.Person, args gate.ListArgs) erro
 	a.table(t)
 	a.printf("\n%s\n", block(r.Text))
 	a.notef("as of %s", r.AsOf)
-	if r.Cursor != "" {
-		a.nextf("the same with --cursor %s shows more", oneLine(r.Cursor))
-	} else {
+	if !a.nextPage(r.Cursor) {
 		a.nextf("%s letters %s --id %s", program, oneLine(args.Queue), word(r.Letters[0].ID))
 	}
 	return nil
+}
+
+func (a *app) nextPage(cursor string) bool {
+	if cursor == "" {
+		return false
+	}
+	a.nextf("the same with --cursor %s shows more", oneLine(cursor))
+	return true
 }
 
 func size(bytes int) string {

@@ -98,14 +98,14 @@ func (a *app) printAlarms(r *gate.QueuesResult) {
 
 func (a *app) queueRow(q gate.QueueInfo) []cell {
 	if q.Error != "" {
-		row := cells(q.Queue, "?", "", "", some(q.Open), q.TimeLeft, q.Redrive)
+		row := cells(q.Queue, "?", "", "", some(q.Open), left(q.TimeLeft), q.Redrive)
 		return append(row, cell{q.Error, red})
 	}
 	letters := number(q.Letters)
 	if q.AtLeast {
 		letters = "≥ " + letters
 	}
-	row := cells(q.Queue, letters, a.when(q.Oldest), a.when(q.Expires), some(q.Open), q.TimeLeft, q.Redrive, q.Last)
+	row := cells(q.Queue, letters, a.when(q.Oldest), a.when(q.Expires), some(q.Open), left(q.TimeLeft), q.Redrive, a.last(q.Last))
 	if q.Unknown > 0 {
 		row[0].style = red
 	} else if q.Pending > 0 {

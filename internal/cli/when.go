@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -59,4 +60,23 @@ func some(n int) string {
 		return ""
 	}
 	return number(n)
+}
+
+// left says a duration, as the gate gives it, in its largest unit.
+func left(d string) string {
+	t, err := time.ParseDuration(d)
+	if err != nil {
+		return d
+	}
+	return span(t)
+}
+
+// last turns the time at the end of "r-7k2m9q done at 2026-12-01T03:00:00Z" into
+// an age.
+func (u *ui) last(outcome string) string {
+	what, at, ok := strings.Cut(outcome, " at ")
+	if !ok {
+		return outcome
+	}
+	return what + ", " + u.when(at)
 }
