@@ -16,6 +16,7 @@ type Call struct {
 	recorded  bool
 	refused   string
 	badParams bool
+	report    func(error) string
 }
 
 type callKey struct{}
@@ -42,3 +43,12 @@ func (c *Call) Refused(why string) { c.refused = why }
 // BadParams makes an error of the handler one of the client's parameters
 // (-32602) and not an internal one.
 func (c *Call) BadParams(why string) { c.refused, c.badParams = why, true }
+
+// Fail reports an error that the client must not read and gives the sentence
+// that it may: "internal error" and a number, by which the error is found again.
+func (c *Call) Fail(err error) string {
+	if c.report == nil {
+		return "internal error"
+	}
+	return c.report(err)
+}

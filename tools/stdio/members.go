@@ -27,14 +27,10 @@ func (e *objectError) Error() string { return e.why }
 func members(object []byte, names ...string) (map[string]jsontext.Value, *objectError) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(object),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if k := d.PeekKind(); k == '[' {
-		return nil, &objectError{why: "it is a list and not one object"}
-	} else if k != '{' && k > 0 {
-		return nil, &objectError{why: "it is no object"}
+	if d.PeekKind() != '{' {
+		return nil, noObject(d)
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, &objectError{syntax: true, why: "it is not JSON"}
-	}
+	d.ReadToken() // the brace that was peeked at
 	found, bad := map[string]jsontext.Value{}, (*objectError)(nil)
 	for d.PeekKind() != '}' {
 		name, value, err := member(d)
@@ -49,6 +45,17 @@ func members(object []byte, names ...string) (map[string]jsontext.Value, *object
 		return nil, &objectError{syntax: true, why: "it is not one JSON object"}
 	}
 	return found, bad
+}
+
+func noObject(d *jsontext.Decoder) *objectError {
+	v, err := d.ReadValue()
+	switch {
+	case err != nil:
+		return &objectError{syntax: true, why: "it is not JSON"}
+	case v.Kind() == '[':
+		return &objectError{why: "it is a list and not one object"}
+	}
+	return &objectError{why: "it is no object"}
 }
 
 func member(d *jsontext.Decoder) (string, jsontext.Value, error) {

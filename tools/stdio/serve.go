@@ -33,7 +33,7 @@ type Options struct {
 	Hear func(context.Context, Heard) error
 	// Client is told who the client says it is. It may be nil.
 	Client func(mcp.Implementation)
-	// Stderr gets the stack of a panic; nobody else is told more than its number.
+	// Stderr gets internal errors; the client is told their number.
 	Stderr io.Writer
 
 	grace time.Duration
@@ -51,7 +51,7 @@ func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer
 		ctx: s.WithContext(ctx, c), cancel: cancel,
 		out:   &output{w: out, notes: c.notes},
 		calls: newLane(workers, queue, queueSize), rest: newLane(others, queue, queueSize),
-		panics: &panics{to: o.Stderr},
+		faults: &faults{to: o.Stderr},
 	}
 	defer w.out.close()
 	err := w.read(in)

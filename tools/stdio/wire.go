@@ -19,7 +19,7 @@ type wire struct {
 	open    pending
 	calls   *lane // tools/call
 	rest    *lane // everything else
-	panics  *panics
+	faults  *faults
 }
 
 // take starts what one line asks for. It runs on the reader alone, so whatever
@@ -66,7 +66,7 @@ func (w *wire) start(m message) {
 
 // serve answers one request, unless it was taken back meanwhile.
 func (w *wire) serve(ctx context.Context, m message) {
-	c := &Call{Arguments: m.args}
+	c := &Call{Arguments: m.args, report: func(err error) string { return w.faults.report(err) }}
 	if w.open.cancelled(key(m.id)) {
 		c.Refused("cancelled before it ran")
 		w.finish(ctx, m, c, nil)
@@ -80,7 +80,7 @@ func (w *wire) serve(ctx context.Context, m message) {
 func (w *wire) handle(ctx context.Context, m message) (answer mcp.JSONRPCMessage) {
 	defer func() {
 		if p := recover(); p != nil {
-			answer = m.failure(w.panics.report(p))
+			answer = m.failure(w.faults.report(p))
 		}
 	}()
 	answer = w.server.HandleMessage(ctx, m.forServer())
@@ -147,7 +147,7 @@ func (w *wire) later(m message, run func()) {
 func (w *wire) hear(h Heard) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s", w.panics.report(p))
+			err = fmt.Errorf("%s", w.faults.report(p))
 		}
 	}()
 	return w.options.Hear(context.WithoutCancel(w.ctx), h)

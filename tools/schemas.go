@@ -1,0 +1,41 @@
+package tools
+
+// Parts that several schemas share. The bounds are the gate's; a test compares
+// them.
+const (
+	closed = `"type":"object","additionalProperties":false`
+
+	queueArg  = `"queue":{"type":"string","minLength":1,"maxLength":128,"description":"name from list_queues"}`
+	idArg     = `"id":{"type":"string","minLength":1,"maxLength":512}`
+	idsArg    = `"ids":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"string","minLength":1,"maxLength":512}}`
+	groupArg  = `"group":{"type":"string","minLength":1,"maxLength":128,"description":"group id; needs as_of and max_messages"}`
+	asOfArg   = `"as_of":{"type":"string","maxLength":64,"description":"as_of of the answer you decided on; later arrivals are not in it"}`
+	mostArg   = `"max_messages":{"type":"integer","minimum":1,"maximum":1000000}`
+	formatArg = `"response_format":{"type":"string","enum":["concise","detailed"]}`
+	filterArg = `"filter":{` + closed + `,"properties":{` +
+		`"error_contains":{"type":"string","maxLength":500},` +
+		`"error_class":{"type":"string","enum":["permanent","transient","not_failed","unknown"]},` +
+		`"job":{"type":"string","maxLength":500},` +
+		`"since":{"type":"string","maxLength":64,"description":"RFC 3339, time of death"},` +
+		`"until":{"type":"string","maxLength":64},` +
+		`"min_attempts":{"type":"integer","minimum":0,"maximum":1000000},` +
+		`"group":{"type":"string","maxLength":128}}}`
+
+	str     = `{"type":"string"}`
+	num     = `{"type":"integer"}`
+	boolean = `{"type":"boolean"}`
+	strs    = `{"type":"array","items":` + str + `}`
+)
+
+// requestOutput is one request, as request_redrive answers it and get_redrive
+// and cancel_redrive list it.
+const requestOutput = `{"type":"object","required":["status","queue","messages","sent","next"],"properties":{` +
+	`"status":` + str + `,"request_id":` + str + `,"digest":` + str + `,"queue":` + str + `,"messages":` + num +
+	`,"left_out":{"type":"object","additionalProperties":` + num + `},"rule":` + str + `,"why":` + str + `,"who":` + str +
+	`,"decided":` + str + `,"sent":` + num + `,"skipped":` + num + `,"failed":` + num + `,"unknown":` + num + `,"waiting":` + num +
+	`,"items":{"type":"array","items":{"type":"object","required":["id","outcome"],"properties":{"id":` + str +
+	`,"outcome":` + str + `,"why":` + str + `,"new_id":` + str + `}}}` +
+	`,"expires":` + str + `,"not_after":` + str + `,"effect":` + str + `,"returned":` + num + `,"next":` + str + `}}`
+
+const statusOutput = `{"type":"object","required":["requests","next"],"properties":{"requests":{"type":"array","items":` +
+	requestOutput + `},"next":` + str + `}}`
