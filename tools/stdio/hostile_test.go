@@ -119,12 +119,13 @@ func TestMalformedMessages(t *testing.T) {
 }
 
 func TestSessionSurvivesGarbage(t *testing.T) {
-	p := connect(t, nil)
+	const limit = 200_000 // beyond one buffer
+	p := connect(t, func(o *Options) { o.limit = limit })
 	go p.send("\n", "  \r\n", "garbage\n", "\x00\xff\n", `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n",
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}`+"\n",
 		`{"jsonrpc":"2.0","method":"notifications/cancelled"}`+"\n",
 		`{"jsonrpc":"2.0","id":5,"result":{"action":"accept"}}`+"\n", // an answer to a question that nobody asked
-		strings.Repeat(" ", maxLine+1)+"\n",
+		strings.Repeat(" ", limit+1)+"\n",
 		call("1", "echo", `{}`)+"\r\n")
 	codes := map[int]int{}
 	for range 4 {
@@ -143,7 +144,7 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 	}
 	for _, want := range []Heard{
 		{Method: "notifications/initialized"}, {Method: "notifications/cancelled"},
-		{Method: "response", Err: "nothing was asked"}, {Method: "malformed", Err: "The message is larger than 64 MiB"},
+		{Method: "response", Err: "nothing was asked"}, {Method: "malformed", Err: "The message is larger than 200000 bytes"},
 	} {
 		if !has(p.records(), want) {
 			t.Errorf("%+v is not in the record", want)

@@ -36,13 +36,20 @@ type Options struct {
 	// Stderr gets internal errors; the client is told their number.
 	Stderr io.Writer
 
-	grace time.Duration
+	grace time.Duration // default if zero; so too limit
+	limit int           // bytes of a line
 }
 
 // Serve answers the messages of in on out until in ends, a write fails or ctx
 // ends. Requests under way at the end get ten seconds; when ctx ends, theirs end
 // with it. The end of the input and of ctx are no errors.
 func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer, o Options) error {
+	if o.grace == 0 {
+		o.grace = grace
+	}
+	if o.limit == 0 {
+		o.limit = maxLine
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := newSession(o.Client)
@@ -66,7 +73,7 @@ func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer
 func (w *wire) read(in io.Reader) error {
 	lines, end := make(chan line), make(chan error, 1)
 	go func() {
-		end <- readLines(in, maxLine, func(l line) bool {
+		end <- readLines(in, w.options.limit, func(l line) bool {
 			select {
 			case lines <- l:
 				return true
@@ -92,11 +99,7 @@ func (w *wire) read(in io.Reader) error {
 
 // drain waits for the requests under way, but not for ever.
 func (w *wire) drain() {
-	limit := w.options.grace
-	if limit == 0 {
-		limit = grace
-	}
-	late := time.NewTimer(limit)
+	late := time.NewTimer(w.options.grace)
 	defer late.Stop()
 	for _, done := range []<-chan struct{}{w.calls.close(), w.rest.close()} {
 		select {

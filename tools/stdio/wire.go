@@ -26,7 +26,7 @@ type wire struct {
 // it does itself happens before the next line is looked at.
 func (w *wire) take(l line) {
 	if l.tooLong {
-		w.reject(message{}, &fault{mcp.INVALID_REQUEST, fmt.Sprintf("The message is larger than %d MiB", maxLine>>20)})
+		w.reject(message{}, &fault{mcp.INVALID_REQUEST, fmt.Sprintf("The message is larger than %d bytes", w.options.limit)})
 		return
 	}
 	m, bad := parse(l.data)
