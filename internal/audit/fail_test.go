@@ -138,6 +138,9 @@ func TestTornTailIsSetAside(t *testing.T) {
 			state := newState(t)
 			mustAppend(t, openLog(t, state, Options{}), Record{Phase: PhaseCall})
 			appendFile(t, segmentPath(state, 0), torn)
+			if report := verify(t, state); report.Status != Warning || len(report.Warnings) != 1 || report.Records != 2 {
+				t.Errorf("before it is mended: %+v", report)
+			}
 			head := mustAppend(t, openLog(t, state, Options{}), Record{Phase: PhaseCall})
 			report := verify(t, state)
 			if report.Status != Warning || len(report.Warnings) != 1 || report.Head != head || report.Phases[PhaseRecovery] != 1 {

@@ -23,6 +23,8 @@ type objectCheck struct {
 	err     error
 	checked map[[hashLen]byte]bool
 	found   []Object
+	more    int  // beyond those found
+	altered bool // some object has other bytes
 }
 
 func newObjectCheck(state *durable.Folder) *objectCheck {
@@ -42,9 +44,16 @@ func (c *objectCheck) note(l *line) {
 		clear(c.checked)
 	}
 	c.checked[key] = true
-	if missing, why := c.check(string(plan)); why != "" {
-		c.found = append(c.found, Object{Sum: string(plan), Seq: l.seq, Missing: missing, Why: why})
+	missing, why := c.check(string(plan))
+	if why == "" {
+		return
 	}
+	c.altered = c.altered || !missing
+	if len(c.found) == maxWarnings {
+		c.more++
+		return
+	}
+	c.found = append(c.found, Object{Sum: string(plan), Seq: l.seq, Missing: missing, Why: why})
 }
 
 // check says what is wrong with an object, or "".

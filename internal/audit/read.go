@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -70,9 +71,8 @@ func read(ctx context.Context, dir *durable.Folder, q *Query, yield func(Record,
 	}
 	for _, name := range startingAt(names, q.From) {
 		more := true
-		err := eachLine(ctx, dir, name, 0, func(at place, raw []byte, whole bool) bool {
-			torn := !whole && len(raw) < MaxLine
-			more = torn || visit(at, raw, q, yield)
+		err := eachLine(ctx, dir, name, 0, func(at place, raw []byte, ended error) bool {
+			more = ended == io.EOF || visit(at, raw, q, yield)
 			return more
 		})
 		if err != nil || !more {

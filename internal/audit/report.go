@@ -77,10 +77,10 @@ type Report struct {
 	Phases   map[string]uint64
 	Bad      *Bad
 	Warnings []string // without those of Dangling and Objects; at most 100
-	More     int      // warnings beyond these
+	More     int      // warnings and objects beyond these
 	Dangling []Dangling
-	Objects  []Object
-	Anchor   string // how far the proof reaches; one sentence
+	Objects  []Object // at most 100
+	Anchor   string   // how far the proof reaches; one sentence
 }
 
 const maxWarnings = 100
@@ -93,23 +93,15 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-func (r *Report) status() Status {
+// status weighs what was found; altered says that some object has other bytes.
+func (r *Report) status(altered bool) Status {
 	switch {
 	case r.Bad != nil && r.Bad.Kind == UnreadableRecord:
 		return Unreadable
-	case r.Bad != nil || r.otherBytes():
+	case r.Bad != nil || altered:
 		return Tampered
 	case len(r.Warnings)+len(r.Dangling)+len(r.Objects) > 0:
 		return Warning
 	}
 	return Intact
-}
-
-func (r *Report) otherBytes() bool {
-	for _, o := range r.Objects {
-		if !o.Missing {
-			return true
-		}
-	}
-	return false
 }

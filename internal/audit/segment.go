@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +59,10 @@ type place struct {
 }
 
 // eachLine calls visit for every line of a segment, without its newline and
-// valid during the call only, until it returns false. whole is false for bytes
-// without a newline at the end and for a line that is longer than MaxLine.
-func eachLine(ctx context.Context, dir *durable.Folder, name string, offset int64, visit func(at place, raw []byte, whole bool) bool) error {
+// valid during the call only, until it returns false. ended is nil for a line
+// with a newline, io.EOF for bytes without one at the end, and
+// bufio.ErrBufferFull for a part of a line many times longer than a record.
+func eachLine(ctx context.Context, dir *durable.Folder, name string, offset int64, visit func(at place, raw []byte, ended error) bool) error {
 	file, err := dir.OpenFile(name, os.O_RDONLY)
 	if err != nil {
 		return err
@@ -75,11 +77,8 @@ func eachLine(ctx context.Context, dir *durable.Folder, name string, offset int6
 			return context.Cause(ctx)
 		}
 		raw, err := in.ReadSlice('\n')
-		if len(raw) > 0 {
-			whole := err == nil && len(raw) <= MaxLine
-			if !visit(at, raw[:len(raw)-boolInt(err == nil)], whole) {
-				return nil
-			}
+		if len(raw) > 0 && !visit(at, bytes.TrimSuffix(raw, []byte("\n")), err) {
+			return nil
 		}
 		at.offset += int64(len(raw))
 		if errors.Is(err, io.EOF) {
@@ -89,11 +88,4 @@ func eachLine(ctx context.Context, dir *durable.Folder, name string, offset int6
 			return fmt.Errorf("reading segment %s: %w", name, err)
 		}
 	}
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

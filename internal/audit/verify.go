@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/durable"
@@ -40,7 +41,7 @@ func Verify(ctx context.Context, state *durable.Folder, opts VerifyOptions) (Rep
 		dir.Close()
 	}
 	v.objects.close()
-	v.report.Status = v.report.status()
+	v.report.Status = v.report.status(v.objects.altered)
 	return v.report, ctx.Err()
 }
 
@@ -100,11 +101,11 @@ func (v *verifier) segment(dir *durable.Folder, name string, newest bool) {
 		return
 	}
 	v.segmentRecords = 0
-	err := eachLine(v.ctx, dir, name, 0, func(at place, raw []byte, whole bool) bool {
+	err := eachLine(v.ctx, dir, name, 0, func(at place, raw []byte, ended error) bool {
 		if v.report.Bad != nil {
 			return !v.foundLater(raw)
 		}
-		if !whole && len(raw) < MaxLine {
+		if ended == io.EOF {
 			v.tornEnd(at, len(raw), newest)
 			return true
 		}
@@ -164,6 +165,7 @@ func (v *verifier) finish(names, torn []string) {
 		r.Head = Head{Seq: v.next - 1, Hash: string(v.prev), Log: r.Log}
 	}
 	r.Dangling, r.Objects = v.intent.dangling(), v.objects.found
+	r.More += v.objects.more
 	if r.Bad != nil {
 		return
 	}

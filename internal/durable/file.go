@@ -63,7 +63,7 @@ func (f *Folder) checkOpened(file *os.File, name string, seen fs.FileInfo) error
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", f.join(name), err)
 	}
-	if !same(seen, info) {
+	if !os.SameFile(seen, info) {
 		return &Unsafe{f.join(name), "it was replaced while it was being opened", "try again; if it happens again, find out who writes there"}
 	}
 	return checkFile(f.join(name), info, os.Geteuid())

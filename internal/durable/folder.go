@@ -85,7 +85,7 @@ func newFolder(path string, root *os.Root, seen fs.FileInfo) (*Folder, error) {
 		f.Close()
 		return nil, fmt.Errorf("opening folder %s: %w", path, err)
 	}
-	if !same(seen, info) {
+	if !os.SameFile(seen, info) {
 		f.Close()
 		return nil, &Unsafe{path, "it was replaced while it was being opened", "find out who writes there"}
 	}

@@ -74,7 +74,7 @@ func (f *Folder) names(name string, file *os.File) bool {
 		return false
 	}
 	opened, err := file.Stat()
-	return err == nil && same(byName, opened)
+	return err == nil && os.SameFile(byName, opened)
 }
 
 // Unlock frees the lock. It is called once.

@@ -3,7 +3,6 @@ package durable
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 )
@@ -74,6 +73,3 @@ func links(info fs.FileInfo) uint64 {
 	}
 	return 0
 }
-
-// same says whether a file that was looked at is the one that was then opened.
-func same(a, b fs.FileInfo) bool { return os.SameFile(a, b) }
