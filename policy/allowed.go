@@ -20,10 +20,17 @@ func (q *Queue) allowed(s subject, d Decision) string {
 		}
 		return text
 	}
-	if len(ways) == 0 {
-		return "Leave it for a person."
+	return refused(ways, s.ByPerson)
+}
+
+func refused(ways []string, byPerson bool) string {
+	if !byPerson {
+		ways = append(ways, "leave it for a person")
 	}
-	text := strings.Join(ways, ", or ") + ", or leave it for a person."
+	if len(ways) == 0 {
+		return "Nothing is allowed for it as it is."
+	}
+	text := strings.Join(ways, ", or ") + "."
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 

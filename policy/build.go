@@ -104,7 +104,7 @@ func (b *builder) backend(name string, n *yaml.Node) {
 func (b *builder) word(n *yaml.Node, path, key string) (string, bool) {
 	for k, value := range pairs(n) {
 		if k.Value == key {
-			return value.Value, value.Tag != "!!null" && b.tagged(value, join(path, key), "text", "!!str")
+			return value.Value, b.tagged(value, join(path, key), "text", "!!str")
 		}
 	}
 	b.require(path, key)

@@ -46,7 +46,8 @@ func TestDecide(t *testing.T) {
 			"A person decides: 1 of oncall. Without a person: ask again after 2026-12-10 12:00:00 UTC."},
 		{"quiet at the bound", "orders", func(f *policy.Facts) { f.LastArrival = noon.Add(-10 * time.Minute) }, policy.Direct, "settled of orders", "", ""},
 		{"arrivals not known", "orders", func(f *policy.Facts) { f.LastArrivalKnown = false }, policy.EffectApproval, "orders: approval", "", ""},
-		{"person's own", "orders", func(f *policy.Facts) { f.ByPerson, f.Message = true, "moov atom not found" }, policy.Never, "poison of orders", "", ""},
+		{"person's own", "orders", func(f *policy.Facts) { f.ByPerson, f.Message = true, "moov atom not found" }, policy.Never, "poison of orders", "",
+			"Propose a patch for /currency or /customer/email."},
 		{"no rules", "jobs", func(*policy.Facts) {}, policy.Direct, "jobs: direct", "the queue has no rules", ""},
 		{"patched, no rules", "jobs", func(f *policy.Facts) { f.Patched = true }, policy.EffectApproval, "jobs: patch.direct", "", "A person decides: anyone at the command line."},
 		{"frozen", "orders", func(f *policy.Facts) { at(f, "2026-11-30T12:00:00Z") }, policy.EffectApproval, "freeze black-friday",
@@ -164,6 +165,15 @@ func TestConditions(t *testing.T) {
 			if got := strings.HasPrefix(d.Rule, "r of"); got != follows {
 				t.Errorf("%s do %s: decided by %q", test.when, do, d.Rule)
 			}
+		}
+	}
+}
+
+func TestNothingIsAllowed(t *testing.T) {
+	q := queueOf("never", nil)
+	for byPerson, want := range map[bool]string{false: "Leave it for a person.", true: "Nothing is allowed for it as it is."} {
+		if d := q.Decide(policy.Facts{Now: noon, ByPerson: byPerson}); d.Allowed != want || d.Rule != "q: never" || d.Why != "the queue has no rules" {
+			t.Errorf("%+v", d)
 		}
 	}
 }

@@ -22,8 +22,12 @@ import (
 
 // into decodes n into v, which can be set. tag is the tag of v's field.
 func (d *document) into(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
-	if n.Tag == "!!null" || n.Kind == yaml.AliasNode || n.Style&yaml.TaggedStyle != 0 {
+	if n.Kind == yaml.AliasNode || n.Style&yaml.TaggedStyle != 0 {
 		return // vet has said so
+	}
+	if n.Tag == "!!null" {
+		d.null(v, path)
+		return
 	}
 	if v.Type() == reflect.TypeFor[*yaml.Node]() {
 		v.Set(reflect.ValueOf(n))
@@ -51,6 +55,14 @@ func (d *document) into(n *yaml.Node, v reflect.Value, path string, tag reflect.
 	}
 }
 
+// null leaves a type that decodes itself as it is, as yaml.v3 does: a store may
+// know a null. Elsewhere it is a key whose value was forgotten.
+func (d *document) null(v reflect.Value, path string) {
+	if !v.Addr().Type().Implements(reflect.TypeFor[yaml.Unmarshaler]()) {
+		d.fault(path, named(path)+" has no value", "leave the key out, or write {} for an empty section")
+	}
+}
+
 func (d *document) itself(n *yaml.Node, v reflect.Value, u yaml.Unmarshaler, path string) {
 	if err := u.UnmarshalYAML(n); err != nil {
 		d.check(path, err)
@@ -59,7 +71,7 @@ func (d *document) itself(n *yaml.Node, v reflect.Value, u yaml.Unmarshaler, pat
 	if n.Kind == yaml.MappingNode && v.Kind() == reflect.Struct {
 		fields := fieldsOf(v.Type())
 		for key := range pairs(n) {
-			if _, ok := fields.find(key.Value); !ok {
+			if _, ok := fields.find(key.Value); !ok && fields.tagged() {
 				d.unknown(path, key, fields)
 			}
 		}
@@ -212,8 +224,13 @@ func (d *document) tagged(n *yaml.Node, path, want string, tags ...string) bool 
 }
 
 func (d *document) check(path string, err error) {
-	if err != nil {
-		d.fault(path, named(path)+": "+oneLine(err), "")
+	if err == nil {
+		return
+	}
+	line, why := lineIn(strings.TrimPrefix(oneLine(err), "yaml: "))
+	d.fault(path, named(path)+": "+why, "")
+	if f := &d.faults[len(d.faults)-1]; line > f.Line {
+		f.Line, f.Column = line, 0
 	}
 }
 
@@ -231,6 +248,8 @@ func shape(n *yaml.Node) string {
 		return "a section"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
+	case n.Tag == "!!null":
+		return "nothing"
 	case n.Tag == "!!int":
 		return "a number"
 	case n.Tag == "!!float":

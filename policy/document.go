@@ -14,6 +14,9 @@ import (
 // maxFile bounds every file that a policy consists of, in bytes.
 const maxFile = 1 << 20
 
+// maxDepth is more than any section needs; paths of every value are kept.
+const maxDepth = 40
+
 // document is one YAML file: its faults so far, and where each path of it
 // stands. A path joins keys and list indexes by a slash: "queues/a/rules/0".
 type document struct {
@@ -90,19 +93,23 @@ func (d *document) parse(data []byte) *yaml.Node {
 
 // syntax turns "yaml: line 3: why" into a fault on line 3.
 func (d *document) syntax(err error) {
-	why := strings.TrimPrefix(err.Error(), "yaml: ")
-	f := Fault{File: d.file, Line: 1, Why: "not YAML: " + why}
-	if rest, ok := strings.CutPrefix(why, "line "); ok {
-		if number, text, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(number); err == nil {
-				f.Line, f.Why = line, "not YAML: "+text
-			}
-		}
-	}
+	line, why := lineIn(strings.TrimPrefix(err.Error(), "yaml: "))
+	f := Fault{File: d.file, Line: max(1, line), Why: "not YAML: " + why}
 	if strings.Contains(why, "tab") || strings.Contains(why, "cannot start any token") {
 		f.Hint = "indent with spaces, and quote text that starts with a special character"
 	}
 	d.faults = append(d.faults, f)
+}
+
+// lineIn splits "line 3: why"; the line is 0 where there is none.
+func lineIn(text string) (line int, why string) {
+	rest, _ := strings.CutPrefix(text, "line ")
+	if number, why, ok := strings.Cut(rest, ": "); ok && rest != text {
+		if line, err := strconv.Atoi(number); err == nil {
+			return line, why
+		}
+	}
+	return 0, text
 }
 
 // vet refuses what no section of a policy may hold, and notes where every path
@@ -111,6 +118,9 @@ func (d *document) syntax(err error) {
 func (d *document) vet(n *yaml.Node, path string) {
 	d.vetComments(n)
 	switch {
+	case strings.Count(path, "/") > maxDepth:
+		d.faultAt(n, "sections are nested too deeply", "")
+		return
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		d.faultAt(n, "anchors and aliases are not read", "write the value out where it is used")
 		return
@@ -164,8 +174,6 @@ func badKey(key *yaml.Node) (why, hint string) {
 func (d *document) vetScalar(n *yaml.Node, path string) {
 	key := path[strings.LastIndexByte(path, '/')+1:]
 	switch {
-	case n.Tag == "!!null":
-		d.fault(path, fmt.Sprintf("%q has no value", key), "leave the key out, or write {} for an empty section")
 	case strings.HasSuffix(key, "_env") && !isVariable(n.Value):
 		d.faultAt(n, fmt.Sprintf("%q must be the name of an environment variable", key), "a name such as REDIS_URL: the secret itself never stands in the file")
 	case !isExpression(path):

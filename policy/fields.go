@@ -3,6 +3,7 @@ package policy
 import (
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -41,6 +42,11 @@ func (fs fields) find(name string) (reflect.StructField, bool) {
 		}
 	}
 	return reflect.StructField{}, false
+}
+
+// tagged says that the keys were named, and not merely happen to be fields.
+func (fs fields) tagged() bool {
+	return slices.ContainsFunc(fs, func(f reflect.StructField) bool { return f.Tag.Get("yaml") != "" })
 }
 
 func (fs fields) names() []string {

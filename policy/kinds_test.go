@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -54,6 +55,24 @@ type postgresBackend struct {
 	connection `yaml:",inline"`
 	Pool       int               `yaml:"pool" min:"1" doc:"connections"`
 	Labels     map[string]string `yaml:"labels" doc:"names for logs"`
+	Set        map[string]column `yaml:"set" doc:"columns and what they are set to"`
+}
+
+// column is a value that may be null, with keys of its own where it is a section.
+type column struct {
+	text string
+	keys []string
+}
+
+func (c *column) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.SequenceNode {
+		return fmt.Errorf("line %d: a column is no list", n.Line)
+	}
+	c.text = n.Value
+	for i := 0; i < len(n.Content); i += 2 {
+		c.keys = append(c.keys, n.Content[i].Value)
+	}
+	return nil
 }
 
 type postgresSource struct {

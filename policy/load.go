@@ -139,6 +139,9 @@ func canonical(n *yaml.Node, without string) string {
 	var items []string
 	switch n.Kind {
 	case yaml.ScalarNode:
+		if n.Tag != "!!str" {
+			return n.Value
+		}
 		return fmt.Sprintf("%q", n.Value)
 	case yaml.SequenceNode:
 		for _, item := range n.Content {

@@ -153,3 +153,16 @@ func TestSourceKeyIgnoresLayout(t *testing.T) {
 		t.Errorf("%s and %s", a.Queues["q"].SourceKey, b.Queues["other"].SourceKey)
 	}
 }
+
+func TestStoreTypesDecodeThemselves(t *testing.T) {
+	p := parse(t, `
+version: 1
+state: /s
+backends:
+  app: {type: postgres, set: {locked_by: null, token: plain, at: {now: true}}}
+`)
+	set := p.Backends["app"].Config.(*postgresBackend).Set
+	if got := fmt.Sprint(set); got != "map[at:{ [now]} locked_by:{ []} token:{plain []}]" {
+		t.Error(got)
+	}
+}

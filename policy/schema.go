@@ -96,7 +96,10 @@ func schemaOf(t reflect.Type, tag reflect.StructTag) object {
 	}
 	switch p := reflect.PointerTo(t); {
 	case p.Implements(reflect.TypeFor[yaml.Unmarshaler]()):
-		scalar := object{"type": []string{"string", "number", "boolean"}}
+		scalar := object{"type": []string{"string", "number", "boolean", "null"}}
+		if t.Kind() == reflect.Struct && !fieldsOf(t).tagged() {
+			return object{"anyOf": []any{scalar, object{"type": "object"}}}
+		}
 		return object{"anyOf": []any{scalar, schemaByKind(t, tag)}}
 	case p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		return object{"type": []string{"string", "number", "boolean"}}

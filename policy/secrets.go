@@ -27,7 +27,7 @@ func (d *document) secretIn(key, text string) string {
 	if text == "" {
 		return ""
 	}
-	secret := []string{"password", "passwd", "secret", "token", "secret_access_key", "secret_key", "api_key"}
+	secret := []string{"password", "passwd", "secret_access_key", "secret_key", "api_key"}
 	if slices.Contains(secret, key) {
 		return "a secret"
 	}
