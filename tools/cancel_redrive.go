@@ -6,10 +6,10 @@ var cancelRedrive = tool{
 	name:  "cancel_redrive",
 	title: "Cancel your redrive",
 	description: "Withdraws your own pending request, or stops your own running one between two messages. " +
-		"What was sent stays sent; the answer says how many. It cannot touch requests of others.",
-	input: `{` + closed + `,"required":["request_id"],"properties":{"request_id":{"type":"string","minLength":1,"maxLength":64},` +
+		"What was sent stays sent; the answer says how many. Requests of others are out of reach.",
+	input: `{` + closed + `,"required":["request_id"],"properties":{"request_id":{"type":"string","maxLength":64},` +
 		`"reason":{"type":"string","maxLength":500}}}`,
-	output: statusOutput,
+	output: cancelOutput,
 	hints:  hints{readOnly: false, destructive: true, idempotent: true, openWorld: false},
 	call:   calls((*gate.Agent).CancelRedrive),
 }

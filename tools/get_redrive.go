@@ -5,11 +5,11 @@ import "github.com/redrive-mcp/redrive-mcp/internal/gate"
 var getRedrive = tool{
 	name:  "get_redrive",
 	title: "Get the state of redrives",
-	description: "Tells the state of one request, or of all open ones without request_id: pending_approval, approved (nobody runs it yet), running, " +
+	description: "Tells the state of one request, or of all open ones: pending_approval, approved (nobody runs it yet), running, " +
 		"done, partial, halted, unknown, denied, expired, cancelled, void; and how many messages were sent, skipped, failed, or cannot be " +
 		"proved either way (unknown: leave those to a person). Sent is not succeeded; returned counts those that died again. " +
-		"People take minutes or hours: do not poll more often than once a minute.",
-	input: `{` + closed + `,"properties":{"request_id":{"type":"string","minLength":1,"maxLength":64},` +
+		"People take minutes or hours: ask at most once a minute.",
+	input: `{` + closed + `,"properties":{"request_id":{"type":"string","maxLength":64},` +
 		formatArg + `}}`,
 	output: statusOutput,
 	hints:  hints{readOnly: true, destructive: false, idempotent: true, openWorld: true},

@@ -7,10 +7,10 @@ var groupDeadLetters = tool{
 	title: "Group dead letters by error",
 	description: "Counts the letters of a queue by error, biggest group first: count, first and last death, class " +
 		"(permanent: fails again unchanged; transient: may work now; not_failed: never really failed; unknown), sample ids, " +
-		"and what the policy would say. Use it before list_dead_letters: most queues hold few different errors. " +
-		"Keep `as_of`; a request for a group needs it. Next: inspect_dead_letter on one sample of a group.",
+		"and what the policy would say. Use it before list_dead_letters: most queues hold few errors. " +
+		"Keep `as_of`: a request for a group needs it. Next: inspect_dead_letter on a sample.",
 	input: `{` + closed + `,"required":["queue"],"properties":{` + queueArg + `,` +
-		`"as_of":{"type":"string","maxLength":64,"description":"look at the queue as of then; default now"},` + filterArg +
+		`"as_of":{"type":"string","maxLength":64},` + filterArg +
 		`,"limit":{"type":"integer","minimum":1,"maximum":50,"description":"groups; default 10"},` + formatArg + `}}`,
 	output: `{"type":"object","required":["queue","as_of","scanned","groups","text","next"],"properties":{"queue":` + str +
 		`,"as_of":` + str + `,"scanned":` + num + `,"groups":{"type":"array","items":{"type":"object",` +

@@ -6,7 +6,7 @@ var listDeadLetters = tool{
 	name:  "list_dead_letters",
 	title: "List dead letters",
 	description: "Lists single letters, newest death first, without payloads: id, group, class, attempts, size, earlier redrives, " +
-		"and the request that already holds it. Narrow it with `filter` (all that is set must hold; error_contains sees what you may see). " +
+		"and the request that holds it. All that is set in `filter` must hold. " +
 		"For the next page repeat the call with `cursor`. Next: inspect_dead_letter.",
 	input: `{` + closed + `,"required":["queue"],"properties":{` + queueArg + `,` +
 		`"as_of":{"type":"string","maxLength":64},` + filterArg +

@@ -5,9 +5,9 @@ import "github.com/redrive-mcp/redrive-mcp/internal/gate"
 var listQueues = tool{
 	name:  "list_queues",
 	title: "List dead-letter queues",
-	description: "Start here. Lists the queues you may work on: how many dead letters each holds, the oldest and the newest, " +
-		"when retention deletes the first one, open requests, and what the policy lets you do: `redrive` is direct (you may), " +
-		"approval (a person decides), never, or depends (rules decide letter by letter). `patch` names the paths a patch may change. " +
+	description: "Start here. Lists your queues: dead letters, oldest and newest, when retention deletes the first, open requests, " +
+		"and what the policy lets you do: `redrive` is direct (you may), approval (a person decides), never, or depends " +
+		"(rules decide letter by letter); `patch` names the paths a patch may change. " +
 		"response_format detailed adds the rules in words. Next: group_dead_letters.",
 	input: `{` + closed + `,"properties":{` + formatArg + `}}`,
 	output: `{"type":"object","required":["as_of","queues","next"],"properties":{"as_of":` + str + `,"stopped":` + str +

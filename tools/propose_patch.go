@@ -5,10 +5,10 @@ import "github.com/redrive-mcp/redrive-mcp/internal/gate"
 var proposePatch = tool{
 	name:  "propose_patch",
 	title: "Try a patch",
-	description: "Tries a change of payloads and keeps it under a patch_id; no letter is changed by it. Choose letters with one of " +
-		"id, ids (at most 200) or group. Say the change with one of `patch` (RFC 6902), `merge_patch` (RFC 7396) or `replace_body`, at most " +
-		"64000 bytes; only paths under `patch` of list_queues may differ. Answers for how many it applies, the byte diff, the schema check, " +
-		"and what the policy says. Copy values exactly as they stand, numbers digit by digit. " +
+	description: "Tries a change of payloads and keeps it under a patch_id; no letter is changed. Choose letters by one of " +
+		"id, ids (at most 200) or group; the change by one of `patch` (RFC 6902), `merge_patch` (RFC 7396) or `replace_body`, at most " +
+		"64000 bytes. Only paths under `patch` of list_queues may differ. Answers for how many it applies, the byte diff, the schema check, " +
+		"and what the policy says. Copy numbers digit by digit. " +
 		"Next: request_redrive with the patch_id and the same letters.",
 	input: `{` + closed + `,"required":["queue"],"properties":{` + queueArg + `,` + idArg + `,` + idsArg + `,` + groupArg + `,` + asOfArg + `,` + mostArg +
 		`,"patch":{"type":"array","minItems":1,"items":{` + closed + `,"required":["op","path"],"properties":{` +

@@ -7,9 +7,9 @@ const (
 
 	queueArg  = `"queue":{"type":"string","minLength":1,"maxLength":128,"description":"name from list_queues"}`
 	idArg     = `"id":{"type":"string","minLength":1,"maxLength":512}`
-	idsArg    = `"ids":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"string","minLength":1,"maxLength":512}}`
-	groupArg  = `"group":{"type":"string","minLength":1,"maxLength":128,"description":"group id; needs as_of and max_messages"}`
-	asOfArg   = `"as_of":{"type":"string","maxLength":64,"description":"as_of of the answer you decided on; later arrivals are not in it"}`
+	idsArg    = `"ids":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"string","maxLength":512}}`
+	groupArg  = `"group":{"type":"string","maxLength":128,"description":"needs as_of and max_messages"}`
+	asOfArg   = `"as_of":{"type":"string","maxLength":64,"description":"as answered; later arrivals are left out"}`
 	mostArg   = `"max_messages":{"type":"integer","minimum":1,"maximum":1000000}`
 	formatArg = `"response_format":{"type":"string","enum":["concise","detailed"]}`
 	filterArg = `"filter":{` + closed + `,"properties":{` +
@@ -39,3 +39,9 @@ const requestOutput = `{"type":"object","required":["status","queue","messages",
 
 const statusOutput = `{"type":"object","required":["requests","next"],"properties":{"requests":{"type":"array","items":` +
 	requestOutput + `},"next":` + str + `}}`
+
+// cancelOutput names of a cancelled request only what changed; the rest is as
+// get_redrive tells it.
+const cancelOutput = `{"type":"object","required":["requests","next"],"properties":{"requests":{"type":"array","items":` +
+	`{"type":"object","required":["status","queue","messages","sent","next"],"properties":{"status":` + str + `,"request_id":` + str +
+	`,"queue":` + str + `,"messages":` + num + `,"sent":` + num + `,"next":` + str + `}}},"next":` + str + `}}`
