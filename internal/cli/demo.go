@@ -12,7 +12,7 @@ import (
 func demoCommand() command {
 	return command{
 		name: "demo", part: partStart,
-		short: "see everything work in a minute, on a throw-away job table",
+		short: "see it all work in a minute, on a throw-away table",
 		long: "Makes a job table in SQLite, a worker that fails, and a policy; then an agent's session, an approval, " +
 			"the redrive and the audit log. It needs no other program and touches nothing else.",
 		example: "redrive-mcp demo\nredrive-mcp demo --keep /tmp/redrive-demo",

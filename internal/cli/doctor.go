@@ -10,7 +10,7 @@ import (
 func doctorCommand() command {
 	return command{
 		name: "doctor", part: partCheck,
-		short:   "check policy, state folder, ledger, log and every store",
+		short:   "check policy, state folder, log and every store",
 		long:    "Checks all that a redrive needs and says what protection this installation gives and what it does not. It changes nothing in a store. Exit code 1 if something is broken.",
 		example: "redrive-mcp doctor\nredrive-mcp doctor --json",
 		setup: func(a *app, f *flag.FlagSet) action {

@@ -41,7 +41,7 @@ func (a *app) help(words []string) error {
 
 // printOverview is the one screen of `help`.
 func (a *app) printOverview(w io.Writer) {
-	fmt.Fprintf(w, "%s: an agent may work a dead-letter queue; a policy and people decide what is sent\n\n", program)
+	fmt.Fprintf(w, "%s: agents work a dead-letter queue; policy and people decide\n\n", program)
 	fmt.Fprintf(w, "usage: %s COMMAND [ARGUMENTS] [--policy FILE] [--json]\n", program)
 	part := ""
 	for _, c := range commands() {

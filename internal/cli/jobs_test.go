@@ -16,6 +16,7 @@ import (
 //	jobs new FILE                                 make the table
 //	jobs kill FILE QUEUE COUNT ERROR PAYLOAD      add dead jobs; # in PAYLOAD is the id
 //	jobs work FILE                                work off what is queued, print it
+//	jobs await FILE STATUS                        wait until a job has a status
 //	jobs sql FILE STATEMENT                       do anything else
 func jobs() {
 	if err := runJobs(os.Args[1:]); err != nil {
@@ -37,6 +38,8 @@ func runJobs(args []string) error {
 		err = kill(db, args[2:])
 	case "work":
 		err = work(db)
+	case "await":
+		err = await(db, args[2])
 	case "sql":
 		_, err = db.Exec(args[2])
 	default:
@@ -89,4 +92,17 @@ func work(db *sql.DB) error {
 		fmt.Println(id, payload)
 	}
 	return rows.Err()
+}
+
+// await looks again and again: another process changes the row.
+func await(db *sql.DB, status string) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range tick.C {
+		var n int
+		if err := db.QueryRow(`SELECT count(*) FROM jobs WHERE status = ?`, status).Scan(&n); err != nil || n > 0 {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,9 +1,13 @@
 package cli_test
 
 import (
+	"errors"
 	"flag"
+	"fmt"
+	"io/fs"
 	"os"
-	"os/user"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +23,7 @@ var update = flag.Bool("update", false, "write golden files anew")
 func drivers() map[string]backends.Driver {
 	out := make(map[string]backends.Driver)
 	for _, d := range []backends.Driver{sqljobs.Postgres(), sqljobs.SQLite()} {
-		out[d.Kind] = d
+		out[d.Kind] = doubtful(d)
 	}
 	return out
 }
@@ -43,25 +47,17 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"expand": expand,
-			"code":   code,
-			"pick":   pick,
-			"edit":   edit,
+			"expand":  expand,
+			"fixture": fixture,
+			"code":    code,
+			"pick":    pick,
+			"edit":    edit,
+			"op":      op,
+			"copy":    copyFolder,
+			"fields":  fields,
+			"answer":  answer,
 		},
 	})
-}
-
-// expand FILE... fills in $WORK, $USER and $HOST, which a file of a script
-// cannot know.
-func expand(ts *testscript.TestScript, neg bool, args []string) {
-	u, err := user.Current()
-	ts.Check(err)
-	host, err := os.Hostname()
-	ts.Check(err)
-	for _, name := range args {
-		text := strings.NewReplacer("$WORK", ts.Getenv("WORK"), "$USER", u.Username, "$HOST", host).Replace(ts.ReadFile(name))
-		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
-	}
 }
 
 // code N COMMAND... runs the program and holds its exit code against N.
@@ -96,4 +92,51 @@ func edit(ts *testscript.TestScript, neg bool, args []string) {
 	info, err := os.Stat(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), info.Mode()))
+}
+
+// answer FILE DIGEST writes what a person would type to approve.
+func answer(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[1][:4]+"\n"), 0o600))
+}
+
+// op VARIABLE keeps the operation of the record that was printed last.
+func op(ts *testscript.TestScript, neg bool, args []string) {
+	_, rest, _ := strings.Cut(ts.ReadFile("stdout"), `"op":"`)
+	value, _, _ := strings.Cut(rest, `"`)
+	ts.Setenv(args[0], value)
+}
+
+// copy FROM TO copies a folder with the modes of its files.
+func copyFolder(ts *testscript.TestScript, neg bool, args []string) {
+	from, to := ts.MkAbs(args[0]), ts.MkAbs(args[1])
+	ts.Check(filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(from, path)
+		if d.IsDir() {
+			return os.Mkdir(filepath.Join(to, name), 0o700)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, name), data, 0o600)
+	}))
+}
+
+// fields NAME appends the names of the fields of the JSON that was printed last
+// to fields.out, each once, in their order.
+func fields(ts *testscript.TestScript, neg bool, args []string) {
+	var names []string
+	for line := range strings.SplitSeq(ts.ReadFile("stdout"), "\n") {
+		name, _, ok := strings.Cut(strings.TrimSpace(line), `": `)
+		if name = strings.TrimPrefix(name, `"`); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	f, err := os.OpenFile(ts.MkAbs("fields.out"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	_, err = fmt.Fprintf(f, "%s: %s\n", args[0], strings.Join(names, " "))
+	ts.Check(errors.Join(err, f.Close()))
 }

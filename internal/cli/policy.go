@@ -75,7 +75,7 @@ func (a *app) policyCheck() error {
 	} else if err != nil {
 		return err
 	} else {
-		c.Digest, c.Queues, c.Warnings = p.Digest, len(p.Queues), faultsOf(warnings(p))
+		c.Digest, c.Queues, c.Warnings = p.Digest, len(p.Queues), faultsOf(policy.Check(p, a.now()))
 	}
 	if a.json {
 		err = a.printJSON(c)
@@ -174,5 +174,3 @@ func policySchema() command {
 		},
 	}
 }
-
-func warnings(p *policy.Policy) []policy.Fault { return p.Warnings }

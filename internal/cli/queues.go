@@ -13,7 +13,7 @@ import (
 func queuesCommand() command {
 	return command{
 		name: "queues", part: partLook,
-		short: "what is dead, what waits for whom: the screen for the night",
+		short: "what is dead and what waits: the night screen",
 		long: "One row a queue: how many letters, the oldest, when the first expires, open requests with the time left " +
 			"to decide, and what the last one came to. Messages whose outcome is unknown come first, because only a " +
 			"person can settle them.",

@@ -13,7 +13,7 @@ import (
 func serveCommand() command {
 	return command{
 		name: "serve", part: partStart,
-		short: "serve MCP to an agent, over standard input and output",
+		short: "serve MCP to an agent over stdin and stdout",
 		long: "Serves the tools to one agent over standard input and output until the input ends or SIGTERM comes. " +
 			"The policy must be named: an agent's working folder is not a place to find one in. " +
 			"Standard error stays quiet but for a fatal error.",

@@ -85,7 +85,7 @@ func (u *ui) fit(text string, used int) string {
 	room := max(1, u.width-used-1)
 	for i := range text {
 		if room == 0 {
-			return text[:i] + "…"
+			return strings.TrimRight(text[:i], " ") + "…"
 		}
 		room--
 	}
