@@ -1,0 +1,127 @@
+// Package approval judges whether the decisions that were recorded about a plan
+// are enough to run it.
+//
+// Guarantee: one denial by a person who may decide is final; a person counts
+// once; a decision counts only for the digest it names, only from those whom
+// the need names, and only while it is valid. What is missing is said.
+//
+// Limit: decisions carry the proof `none`: the command line's word for the
+// operating-system user who typed them. Signatures are not built yet, so an
+// agent that can run commands as that user can decide too.
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Need is what it takes. People are resolved names; empty means anybody.
+type Need struct {
+	People     []string
+	From       string // how to name them to a reader: "1 of oncall"
+	Count      int
+	Proof      string // none
+	Separation string // agent: who asked, or had an agent ask, may approve; person: somebody else must
+	ValidFor   time.Duration
+}
+
+// Decision is what one person said about one digest.
+type Decision struct {
+	Person string
+	Yes    bool
+	Digest string
+	Proof  string
+	At     time.Time
+	Reason string
+}
+
+// Request is the side that asked.
+type Request struct {
+	Digest    string
+	Principal string // the person who asked, or whom the agent acts for
+}
+
+// Verdict says whether a plan may run.
+type Verdict struct {
+	Approved bool
+	Denied   bool
+	By       []string // who counted
+	Missing  string   // a sentence, empty if approved
+}
+
+// Stricter is a need that satisfies both: the people that both name, the larger
+// count, the shorter validity.
+func Stricter(a, b Need) Need {
+	n := a
+	switch {
+	case len(a.People) == 0:
+		n.People, n.From = b.People, b.From
+	case len(b.People) > 0:
+		n.People = intersect(a.People, b.People)
+		if !slices.Equal(n.People, a.People) {
+			n.From = b.From
+		}
+	}
+	n.Count = max(a.Count, b.Count)
+	if b.Separation == "person" {
+		n.Separation = b.Separation
+	}
+	if n.ValidFor == 0 || b.ValidFor > 0 && b.ValidFor < n.ValidFor {
+		n.ValidFor = b.ValidFor
+	}
+	return n
+}
+
+func intersect(a, b []string) []string {
+	out := []string{} // not nil: nobody is not anybody
+	for _, p := range a {
+		if slices.Contains(b, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Judge weighs decisions. Later decisions of a person replace nothing: the
+// first counts, and a denial counts at any time.
+func Judge(n Need, r Request, ds []Decision, now time.Time) Verdict {
+	var v Verdict
+	for _, d := range ds {
+		switch {
+		case d.Digest != r.Digest, slices.Contains(v.By, d.Person):
+		case !May(n, r, d.Person):
+		case !d.Yes:
+			return Verdict{Denied: true, By: []string{d.Person}, Missing: d.Person + " denied it"}
+		case n.ValidFor > 0 && now.After(d.At.Add(n.ValidFor)):
+		default:
+			v.By = append(v.By, d.Person)
+		}
+	}
+	count := max(n.Count, 1)
+	v.Approved = len(v.By) >= count
+	if !v.Approved {
+		v.Missing = missing(n, count, len(v.By))
+	}
+	return v
+}
+
+// May says whether a person's decision counts at all.
+func May(n Need, r Request, person string) bool {
+	if person == "" || n.People != nil && !slices.Contains(n.People, person) {
+		return false
+	}
+	return r.Principal != person || n.Separation != "person"
+}
+
+func missing(n Need, count, have int) string {
+	who := n.From
+	if who == "" {
+		who = "anybody"
+	}
+	if n.People != nil {
+		who += " (" + strings.Join(n.People, ", ") + ")"
+	}
+	return fmt.Sprintf("%d of %d approvals that are valid now, from %s", have, count, who)
+}

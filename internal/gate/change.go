@@ -1,0 +1,286 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// Kinds of changes.
+const (
+	kindPatch = "patch"
+	kindMerge = "merge_patch"
+	kindBody  = "replace_body"
+)
+
+// change is a proposed patch: data, applied when a message is sent.
+type change struct {
+	kind  string
+	data  []byte
+	patch rawjson.Patch // of kindPatch
+}
+
+// readChange checks a patch as far as that is possible without a letter.
+func readChange(kind string, data []byte) (change, error) {
+	ch := change{kind: kind, data: data}
+	if len(data) > MaxPatchBytes {
+		return ch, refuse(CodeBadArgument, "`%s` has %d bytes; at most %d are taken.", kind, len(data), MaxPatchBytes)
+	}
+	var err error
+	switch kind {
+	case kindPatch:
+		ch.patch, err = rawjson.ParsePatch(data)
+	case kindMerge:
+		err = rawjson.Check(data)
+	case kindBody:
+		if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
+			err = errors.New("a body must be valid UTF-8 without NUL")
+		}
+	}
+	if err != nil {
+		return ch, refuse(CodeBadArgument, "`%s` is refused: %s.", kind, err)
+	}
+	return ch, nil
+}
+
+// allowedBy refuses what no letter could make right: operations on hidden paths,
+// and whole bodies where they are not allowed. It looks at the change alone, so
+// that its answer tells nothing about a hidden value.
+func (ch change) allowedBy(q *policy.Queue) error {
+	if ch.kind == kindBody {
+		if !q.Patch.Replace || len(q.Redact.Paths) > 0 {
+			return refuse(CodePolicy, "The policy of %s allows no new body. %s", q.Name, mayPatch(q))
+		}
+		return nil
+	}
+	if len(q.Patch.Allow) == 0 {
+		return refuse(CodePolicy, "The policy of %s allows no patch. Leave the letter for a person.", q.Name)
+	}
+	if ch.kind == kindMerge {
+		return ch.mergeHidden(q)
+	}
+	for i, op := range ch.patch.Operations() {
+		if touchesHidden(q, op.Path) && !setsHidden(q, op) || hasFrom(op) && touchesHidden(q, op.From) {
+			return refuse(CodePolicy, "Operation %d touches a value that the policy hides. Only add or replace of exactly that path is taken; its old value stays hidden.", i)
+		}
+	}
+	return nil
+}
+
+func hasFrom(op rawjson.Operation) bool { return op.Op == "move" || op.Op == "copy" }
+
+func touchesHidden(q *policy.Queue, p rawjson.Pointer) bool {
+	return slices.ContainsFunc(q.Redact.Paths, func(pat rawjson.Pattern) bool { return pat.Related(p) })
+}
+
+func isHidden(q *policy.Queue, p rawjson.Pointer) bool {
+	return slices.ContainsFunc(q.Redact.Paths, func(pat rawjson.Pattern) bool { return pat.Match(p) })
+}
+
+func setsHidden(q *policy.Queue, op rawjson.Operation) bool {
+	return (op.Op == rawjson.OpAdd || op.Op == rawjson.OpReplace) && isHidden(q, op.Path)
+}
+
+// mergeHidden does for a merge patch what allowedBy does for operations: what it
+// sets at a hidden path must be one value for exactly that path.
+func (ch change) mergeHidden(q *policy.Queue) error {
+	for p, v := range rawjson.Leaves(ch.data) {
+		if touchesHidden(q, p) && (!isHidden(q, p) || string(v) == "null") {
+			return refuse(CodePolicy, "The merge patch touches a value that the policy hides at %s. Only a new value for exactly the hidden path is taken.", quote(p.String()))
+		}
+	}
+	return nil
+}
+
+// changed is what a change does to one letter.
+type changed struct {
+	body    []byte
+	paths   []string // what differs, where it may be said
+	hidden  []string // hidden paths that are set
+	differs bool     // a value that is not hidden really differs
+	same    bool     // nothing was changed, as far as may be said
+}
+
+// apply makes the new body of one letter and checks it against the policy. The
+// error says why it does not apply, in our words.
+func (ch change) apply(q *policy.Queue, d *backends.DeadLetter) (changed, error) {
+	if !d.Payload.Patchable && ch.kind != kindBody {
+		return changed{}, fmt.Errorf("its payload cannot be patched: %s", d.Payload.WhyNot)
+	}
+	after, err := ch.bytes(q, d.Payload.Bytes)
+	if err != nil {
+		return changed{}, err
+	}
+	if len(after) > MaxPayloadBytes {
+		return changed{}, fmt.Errorf("the new body would have more than %d bytes", MaxPayloadBytes)
+	}
+	out := changed{body: after}
+	if ch.kind == kindBody {
+		return ch.wholeBody(out, d)
+	}
+	diff, err := rawjson.Diff(d.Payload.Bytes, after)
+	if err != nil {
+		return changed{}, err
+	}
+	out.hidden = ch.hiddenSets(q)
+	for _, c := range diff {
+		if isHidden(q, c.Pointer) || within(out.hidden, c.Pointer) {
+			continue // said by hiddenSets, whatever the old value was
+		}
+		if err := allowedChange(q, d.Payload.Bytes, c); err != nil {
+			return changed{}, err
+		}
+		out.paths = append(out.paths, c.Pointer.String())
+		out.differs = true
+	}
+	out.same = !out.differs && len(out.hidden) == 0
+	if q.Patch.Schema != nil {
+		if why := visible(q, q.Patch.Schema.Validate(after)); len(why) > 0 {
+			return out, schemaError{why}
+		}
+	}
+	return out, nil
+}
+
+// schemaError is a body that the policy's schema refuses.
+type schemaError struct{ why []string }
+
+func (e schemaError) Error() string {
+	return "the new body fails the schema: " + strings.Join(e.why[:min(3, len(e.why))], "; ")
+}
+
+// visible drops sentences of the schema that speak of hidden paths.
+func visible(q *policy.Queue, why []string) (out []string) {
+	for _, w := range why {
+		path, _, _ := strings.Cut(w, ":")
+		if p, err := rawjson.ParsePointer(path); err == nil && len(q.Redact.Paths) > 0 && touchesHidden(q, p) {
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func (ch change) wholeBody(out changed, d *backends.DeadLetter) (changed, error) {
+	if strings.HasPrefix(d.Payload.ContentType, "application/json") {
+		if err := rawjson.Check(out.body); err != nil {
+			return changed{}, fmt.Errorf("the letter's body is JSON, and the new one is not: %w", err)
+		}
+		out.differs = !rawjson.Equal(d.Payload.Bytes, out.body)
+	} else {
+		out.differs = string(d.Payload.Bytes) != string(out.body)
+	}
+	out.same = !out.differs
+	if out.differs {
+		out.paths = []string{""}
+	}
+	return out, nil
+}
+
+func (ch change) bytes(q *policy.Queue, before []byte) ([]byte, error) {
+	switch ch.kind {
+	case kindBody:
+		return ch.data, nil
+	case kindMerge:
+		return rawjson.MergePatch(before, ch.data)
+	}
+	if err := ch.noOracle(q, before); err != nil {
+		return nil, err
+	}
+	return ch.patch.Apply(before)
+}
+
+// noOracle refuses a test of a value that is shown in part only: its answer
+// would tell the rest.
+func (ch change) noOracle(q *policy.Queue, before []byte) error {
+	r := redactor{q.Redact}
+	if !r.needsBody() {
+		return nil
+	}
+	_, hidden, err := rawjson.Mask(before, r.Paths, []byte(`""`))
+	if err != nil {
+		return errors.New("it is withheld")
+	}
+	for i, op := range ch.patch.Operations() {
+		if op.Op != "test" {
+			continue
+		}
+		value, ok, err := rawjson.Get(before, op.Path)
+		if err == nil && ok && r.text(string(value), hidden) != string(value) {
+			return fmt.Errorf("operation %d tests a value that is hidden in part", i)
+		}
+	}
+	return nil
+}
+
+// hiddenSets are the hidden paths that the change sets, by the change alone.
+func (ch change) hiddenSets(q *policy.Queue) (out []string) {
+	if ch.kind == kindMerge {
+		for p := range rawjson.Leaves(ch.data) {
+			if isHidden(q, p) {
+				out = append(out, p.String())
+			}
+		}
+		return out
+	}
+	for _, op := range ch.patch.Operations() {
+		if setsHidden(q, op) {
+			out = append(out, op.Path.String())
+		}
+	}
+	return out
+}
+
+func within(paths []string, p rawjson.Pointer) bool {
+	return slices.ContainsFunc(paths, func(s string) bool {
+		q, err := rawjson.ParsePointer(s)
+		return err == nil && p.HasPrefix(q)
+	})
+}
+
+// allowedChange checks one difference against the allow-list.
+func allowedChange(q *policy.Queue, before []byte, c rawjson.Change) error {
+	ps := []rawjson.Pointer{c.Pointer}
+	if parent := c.Pointer.Parent(); c.Op != rawjson.OpReplace && isArray(before, parent) {
+		// The elements behind move too, so any index must be allowed.
+		ps = []rawjson.Pointer{parent.Child("0"), parent.Child("999999999")}
+		if touchesHidden(q, parent) {
+			return fmt.Errorf("it moves elements of %s, where the policy hides a value", quote(parent.String()))
+		}
+	}
+	for _, p := range ps {
+		if !slices.ContainsFunc(q.Patch.Allow, func(pat rawjson.Pattern) bool { return pat.Covers(p) }) {
+			return fmt.Errorf("it changes %s, and the policy allows %s", quote(c.Pointer.String()), allowList(q))
+		}
+	}
+	return nil
+}
+
+func isArray(doc []byte, p rawjson.Pointer) bool {
+	v, ok, err := rawjson.Get(doc, p)
+	return err == nil && ok && len(v) > 0 && v[0] == '['
+}
+
+func allowList(q *policy.Queue) string {
+	names := make([]string, len(q.Patch.Allow))
+	for i, p := range q.Patch.Allow {
+		names[i] = p.String()
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
+
+func mayPatch(q *policy.Queue) string {
+	if len(q.Patch.Allow) == 0 {
+		return "Leave the letter for a person."
+	}
+	return "A patch may change " + allowList(q) + "."
+}

@@ -1,0 +1,349 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/approval"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+	"github.com/redrive-mcp/redrive-mcp/internal/plan"
+	"github.com/redrive-mcp/redrive-mcp/internal/redrive"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// voidError halts a run because the plan may not be run any more at all.
+type voidError struct{ why string }
+
+func (e voidError) Error() string { return e.why }
+
+// warrant is what a run is checked against, again before every batch.
+type warrant struct {
+	c    *call
+	row  ledger.Plan
+	doc  *plan.Plan
+	t    *target
+	seen string // the policy and the freeze that the letters were last judged under
+	need approval.Need
+	// effect is what the policy now says to the letters that are still to go.
+	effect policy.Effect
+}
+
+// execute runs a plan to its end, or takes it over.
+func (c *call) execute(ctx context.Context, row ledger.Plan, progress func()) (ledger.State, error) {
+	w, err := c.warrant(ctx, row)
+	if err != nil {
+		return row.State, c.cannotRun(ctx, row, err)
+	}
+	if row.State == ledger.Approved {
+		// A plan that may not run is ended before it begins.
+		if err := w.check(ctx); err != nil {
+			return row.State, c.cannotRun(ctx, row, err)
+		}
+	}
+	rec := c.record("")
+	rec.Queue, rec.Rule, rec.Effect = row.Queue, w.doc.Rule, w.doc.Mode
+	state, err := c.st.exec.Run(ctx, w.t.store, redrive.Order{
+		Plan: row.ID, Digest: row.Digest, Queue: row.Queue, Physical: row.Physical,
+		Attempts: w.doc.Attempts, Rate: w.doc.Rate, PerHour: w.doc.PerHour,
+		Check: w.check, Bind: w.bind, Commit: w.commit, Redact: c.cleanFor(w.t.q),
+		Record: rec, Progress: progress,
+	})
+	if err != nil {
+		err = runRefusal(row, err)
+	}
+	return state, err
+}
+
+// cannotRun voids an approved plan if it can never run, and records why.
+func (c *call) cannotRun(ctx context.Context, row ledger.Plan, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	rec := c.record(audit.PhaseOutcome)
+	rec.Plan, rec.Queue, rec.Outcome, rec.Why = row.Digest, row.Queue, "not started", err.Error()
+	if _, aerr := c.st.log.Append(ctx, rec); aerr != nil {
+		return auditRefusal(errors.Join(err, aerr))
+	}
+	if _, void := errors.AsType[voidError](err); void && row.State == ledger.Approved {
+		if verr := c.st.ledger.Void(ctx, row.ID, err.Error()); verr != nil {
+			return errors.Join(err, verr)
+		}
+	}
+	if _, ok := errors.AsType[*Refusal](err); ok {
+		return err
+	}
+	return refuse(CodeState, "Request %s was not started: %s.", row.ID, err).because(err)
+}
+
+func runRefusal(row ledger.Plan, err error) error {
+	var fence *ledger.FenceError
+	if errors.As(err, &fence) {
+		return refuse(CodeState, "Request %s is being run by another process.", row.ID).because(err)
+	}
+	var halt *redrive.HaltError
+	if errors.As(err, &halt) {
+		r := refuse(CodeState, "The run of %s stopped before its end: %s. What was not sent is released.", row.ID, reasonOf(halt.Why)).because(err)
+		if errors.Is(err, redrive.ErrStopped) {
+			r.Hint = "the messages that were not sent are still dead letters; request them again"
+		}
+		return r
+	}
+	return refuse(CodeStore, "The run of %s stopped, and what became of its last batch is not known yet: %s. Nothing is sent twice: the next run asks the store first.", row.ID, reasonOf(err)).
+		because(err).hint("redrive-mcp run %s", row.ID)
+}
+
+// reasonOf is an error in our own words.
+func reasonOf(err error) string {
+	var s *backends.Error
+	var v voidError
+	var r *Refusal
+	switch {
+	case errors.As(err, &r):
+		return r.Sentence
+	case errors.As(err, &v):
+		return v.why
+	case errors.As(err, &s):
+		return s.Sentence
+	case errors.Is(err, redrive.ErrStopped), errors.Is(err, redrive.ErrLimit):
+		return err.Error()
+	}
+	var halt haltedError
+	if errors.As(err, &halt) {
+		return halt.why
+	}
+	return "an internal error, which is in the audit log"
+}
+
+// haltedError stops a run whose plan stays what it is.
+type haltedError struct{ why string }
+
+func (e haltedError) Error() string { return e.why }
+
+// warrant reads the plan as it was frozen and opens its queue.
+func (c *call) warrant(ctx context.Context, row ledger.Plan) (*warrant, error) {
+	data, err := c.st.log.GetObject(row.Digest)
+	if err != nil {
+		return nil, voidError{"its frozen bytes are not beside the log"}
+	}
+	if string(data) != string(row.Bytes) || plan.Digest(row.Bytes) != row.Digest {
+		return nil, voidError{"the ledger holds other bytes than those that were frozen"}
+	}
+	doc, err := plan.Decode(data)
+	if err != nil || doc.ID != row.ID || doc.Queue != row.Queue || doc.Physical != row.Physical {
+		return nil, voidError{"the ledger's row does not fit the frozen plan"}
+	}
+	if c.pol.Queues[row.Queue] == nil {
+		return nil, voidError{"the policy has no queue of that name any more"}
+	}
+	c.queue = row.Queue
+	t, err := c.open(ctx, row.Queue)
+	if err != nil {
+		return nil, err
+	}
+	return &warrant{c: c, row: row, doc: doc, t: t}, nil
+}
+
+// bind compares an item of the ledger with the frozen plan, so that what was
+// approved is what is sent.
+func (w *warrant) bind(it ledger.Item) error {
+	if it.N < 0 || it.N >= len(w.doc.Items) {
+		return voidError{fmt.Sprintf("item %d is not in the frozen plan", it.N)}
+	}
+	frozen := w.doc.Items[it.N]
+	if frozen.ID != showID(it.Ref.ID) || frozen.Mark != it.Ref.Mark || !frozen.Binds(it.Salt, it.Ref.Digest, it.Body) {
+		return voidError{fmt.Sprintf("item %d is not what the frozen plan binds", it.N)}
+	}
+	return nil
+}
+
+func (w *warrant) commit(n int) string {
+	if n < 0 || n >= len(w.doc.Items) {
+		return ""
+	}
+	if after := w.doc.Items[n].After; after != "" {
+		return after
+	}
+	return w.doc.Items[n].Before
+}
+
+// check says whether the run may go on now: nothing was stopped, cancelled or
+// frozen, the time is not up, the connection leads where the plan says, and the
+// stricter of the policy at planning and the policy now is satisfied.
+func (w *warrant) check(ctx context.Context) error {
+	if why := w.c.st.stopped(); why != "" {
+		return haltedError{"redrives are stopped for everyone: " + why}
+	}
+	row, err := w.c.st.ledger.Get(ctx, w.row.ID)
+	if err != nil {
+		return err
+	}
+	if row.State == ledger.Stopping {
+		return haltedError{"it was cancelled: " + row.Why}
+	}
+	now, err := w.c.st.ledger.Now()
+	if err != nil {
+		return haltedError{err.Error()}
+	}
+	if now.After(w.doc.NotAfter) {
+		return haltedError{"its time was up at " + stamp(w.doc.NotAfter)}
+	}
+	pol, err := w.c.s.g.policyNow(ctx)
+	if err != nil {
+		return err
+	}
+	at, err := w.t.store.Target(ctx, w.row.Queue)
+	if err != nil {
+		return err
+	}
+	if at.String() != w.doc.Target {
+		return voidError{"the connection leads to another target than the plan's"}
+	}
+	return w.judge(ctx, pol, now)
+}
+
+// judge asks the policy again when it, or a freeze, has changed since the last
+// time, and weighs the approvals.
+func (w *warrant) judge(ctx context.Context, pol *policy.Policy, now time.Time) error {
+	q := pol.Queues[w.row.Queue]
+	if q == nil {
+		return voidError{"the policy has no queue of that name any more"}
+	}
+	if q.SourceKey != w.t.q.SourceKey {
+		return voidError{"the policy's queue has another source now"}
+	}
+	if key := pol.Digest + frozen(pol, q, now); key != w.seen {
+		effect, err := w.effectNow(ctx, pol, q)
+		if err != nil {
+			return err
+		}
+		w.seen, w.effect = key, effect
+		w.need = w.needNow(q)
+	}
+	switch {
+	case w.effect == policy.Never:
+		return voidError{"the policy now forbids it"}
+	case w.effect == policy.Direct && w.doc.Mode == "direct":
+		return nil
+	}
+	return w.approved(ctx, now)
+}
+
+func frozen(pol *policy.Policy, q *policy.Queue, now time.Time) (names string) {
+	for _, f := range pol.Freezes {
+		if (len(f.Queues) == 0 || slices.Contains(f.Queues, q.Name)) && !now.Before(f.From) && now.Before(f.To) {
+			names += " " + f.Name
+		}
+	}
+	return names
+}
+
+// effectNow is the strictest decision about the letters that are still to go.
+// Letters that are gone are the executor's to find.
+func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Queue) (policy.Effect, error) {
+	c := *w.c
+	c.pol = pol
+	c.caller.Kind = w.doc.Requester.Kind
+	t := &target{q: q, store: w.t.store, at: w.t.at}
+	patched := map[string]bool{}
+	var ids []string
+	for it, err := range c.st.ledger.Items(ctx, w.row.ID, backends.Claimed) {
+		if err != nil {
+			return "", err
+		}
+		ids = append(ids, it.Ref.ID)
+		patched[it.Ref.ID] = it.Body != nil && w.reallyPatched()
+	}
+	k, err := c.learn(ctx, t, ids, map[string]bool{w.doc.Group: true})
+	if err != nil {
+		return "", err
+	}
+	effect := policy.Direct
+	err = c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
+		v := t.look(pol, d, false)
+		dec := q.Decide(k.facts(&c, d, &v, patched[d.ID]))
+		effect = policy.Stricter(effect, dec.Effect)
+		return nil
+	}, func(string) {})
+	return effect, err
+}
+
+// reallyPatched reports whether a value that is not hidden differs: setting a
+// hidden one does not count as mending a letter.
+func (w *warrant) reallyPatched() bool {
+	if w.doc.Body {
+		return true
+	}
+	return slices.ContainsFunc(w.doc.Patch, func(path string) bool {
+		return !hiddenPath(w.t.q, path)
+	})
+}
+
+func (w *warrant) needNow(q *policy.Queue) approval.Need {
+	now := approval.Need{People: peopleOf(q.Approval.People()), From: q.Approval.Who(), Count: q.Approval.Count,
+		Proof: q.Approval.Proof, Separation: q.Approval.Separation, ValidFor: q.Approval.ValidFor}
+	if w.doc.Need.Effect == string(policy.Direct) {
+		return now
+	}
+	then := w.doc.Need
+	return approval.Stricter(approval.Need{People: peopleOf(then.From), From: now.From, Count: then.Count,
+		Proof: then.Proof, Separation: then.Separation, ValidFor: then.ValidFor}, now)
+}
+
+// peopleOf makes an empty list mean anybody.
+func peopleOf(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	return names
+}
+
+// approved weighs the decisions, each of which must stand in the log as it
+// stands in the ledger.
+func (w *warrant) approved(ctx context.Context, now time.Time) error {
+	ds, err := w.c.decisions(ctx, w.row)
+	if err != nil {
+		return err
+	}
+	v := approval.Judge(w.need, approval.Request{Digest: w.row.Digest, Principal: w.doc.Requester.Principal}, ds, now)
+	if !v.Approved {
+		return voidError{"it has " + v.Missing}
+	}
+	return nil
+}
+
+// decisions are those of the ledger that the log has too. One that the log lacks
+// was written by somebody else, and halts.
+func (c *call) decisions(ctx context.Context, row ledger.Plan) ([]approval.Decision, error) {
+	rows, err := c.st.ledger.Decisions(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	var out []approval.Decision
+	for _, d := range rows {
+		ok, err := c.st.log.Contains(d.Seq, d.Hash)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || !c.recorded(ctx, d) {
+			return nil, voidError{fmt.Sprintf("the decision of %s is not in the audit log", d.Person)}
+		}
+		out = append(out, approval.Decision{Person: d.Person, Yes: d.Yes, Digest: d.Digest, Proof: d.Proof, At: d.At, Reason: d.Reason})
+	}
+	return out, nil
+}
+
+// recorded compares a decision with its record.
+func (c *call) recorded(ctx context.Context, d ledger.Decision) bool {
+	for rec, err := range audit.Read(ctx, c.st.folder, audit.Query{From: d.Seq}) {
+		return err == nil && rec.Seq == d.Seq && rec.Hash == d.Hash && rec.Phase == audit.PhaseApproval &&
+			rec.Plan == d.Digest && argOf(rec, "person") == d.Person && rec.Outcome == decisionWord(d.Yes)
+	}
+	return false
+}
+
+func (c *call) cleanFor(q *policy.Queue) func(string) string {
+	return func(text string) string { return oneLine(redactor{q.Redact}.text(text, nil), 300) }
+}

@@ -1,0 +1,87 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// maxQuietScan bounds how many letters are looked at for the newest arrival of
+// an error group. Beyond it the fact counts as unknown, which loosens nothing.
+const maxQuietScan = 200_000
+
+// known is what the gate knows about letters beside what the store says.
+type known struct {
+	now      time.Time
+	replays  map[string]ledger.Replay
+	arrivals map[string]time.Time // newest death by group; nil: not asked
+}
+
+// learn asks the ledger about letters and, where a rule needs it, the store
+// about the newest arrival in their groups.
+func (c *call) learn(ctx context.Context, t *target, ids []string, groups map[string]bool) (known, error) {
+	now, _ := c.st.ledger.Now()
+	k := known{now: now}
+	var err error
+	if k.replays, err = c.st.ledger.Replays(ctx, t.at.Letters(), ids); err != nil {
+		return k, err
+	}
+	if needsQuiet(t.q) && t.store.Can(t.q.Name).Ordered {
+		k.arrivals, err = c.arrivals(ctx, t, groups)
+	}
+	return k, err
+}
+
+func needsQuiet(q *policy.Queue) bool {
+	for _, r := range q.Rules {
+		if r.When.Quiet != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// arrivals finds the newest death of each group. A scan yields the newest
+// first, so the first letter of a group is the one.
+func (c *call) arrivals(ctx context.Context, t *target, groups map[string]bool) (map[string]time.Time, error) {
+	found := map[string]time.Time{}
+	n := 0
+	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, Bodies: redactor{t.q.Redact}.needsBody()}) {
+		if err != nil {
+			return nil, storeRefusal(t.q.Name, err)
+		}
+		if v := t.look(c.pol, d, false); groups[v.group] {
+			if _, ok := found[v.group]; !ok {
+				found[v.group] = d.Times.Dead
+			}
+		}
+		if n++; len(found) == len(groups) || n >= maxQuietScan {
+			break
+		}
+	}
+	return found, nil
+}
+
+// facts are what the policy judges one letter by.
+func (k known) facts(c *call, d *backends.DeadLetter, v *seen, patched bool) policy.Facts {
+	f := policy.Facts{
+		Now:      k.now,
+		ByPerson: c.caller.Kind == KindPerson,
+		Message:  d.Reason.Message.Raw(),
+		Code:     d.Reason.Code.Raw(),
+		Job:      d.Origin.Job.Raw(),
+		Verdict:  string(d.Reason.Verdict),
+		Attempts: d.Attempts.Made,
+		Replays:  k.replays[d.ID].Count,
+		Died:     d.Times.Dead,
+		Enqueued: d.Times.Enqueued,
+		Patched:  patched,
+		// Only where ids are the store's own and stay is the count complete.
+		ReplaysKnown: true,
+	}
+	f.LastArrival, f.LastArrivalKnown = k.arrivals[v.group]
+	return f
+}

@@ -1,0 +1,181 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+)
+
+// maxGroups bounds the memory of one grouping; letters of further groups are
+// counted together.
+const maxGroups = 10_000
+
+// sampleIDs is how many ids of a group are named.
+const sampleIDs = 3
+
+func (s *session) group(ctx context.Context, args GroupArgs) (*GroupResult, error) {
+	m, asOf, limit, err := s.checkListing(args.Filter, args.AsOf, args.Limit, MaxGroups, DefaultGroups, args.ResponseFormat)
+	if err != nil {
+		return nil, s.refusedArgs(ctx, "group_dead_letters", args.Queue, err)
+	}
+	c, err := s.begin(ctx, "group_dead_letters", args.Queue, audit.Arg{Key: "as_of", Value: args.AsOf})
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.group(ctx, args.Queue, m, asOf, limit)
+	if err = c.done(ctx, err); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (s *session) checkListing(f *Filter, asOf string, limit, most, normal int, form string) (*matcher, time.Time, int, error) {
+	if _, err := format(form); err != nil {
+		return nil, time.Time{}, 0, err
+	}
+	m, err := newMatcher(f)
+	if err != nil {
+		return nil, time.Time{}, 0, err
+	}
+	at, err := parseTime("as_of", asOf)
+	if err != nil {
+		return nil, time.Time{}, 0, err
+	}
+	if limit == 0 {
+		limit = normal
+	}
+	if limit < 1 || limit > most {
+		return nil, time.Time{}, 0, refuse(CodeBadArgument, "`limit` must be 1 to %d, got %d.", most, limit)
+	}
+	return m, at, limit, nil
+}
+
+// tally is one group while it is counted.
+type tally struct {
+	GroupInfo
+	label       string
+	first, last time.Time
+	newest      backends.DeadLetter // the fields that a policy judges by
+	view        seen
+}
+
+func (c *call) group(ctx context.Context, queue string, m *matcher, asOf time.Time, limit int) (*GroupResult, error) {
+	t, err := c.open(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	if asOf, err = c.asOf(ctx, t, asOf); err != nil {
+		return nil, err
+	}
+	res := &GroupResult{Queue: queue, AsOf: exact(asOf)}
+	groups, err := c.tally(ctx, t, m, asOf, res)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(groups, func(a, b *tally) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), b.last.Compare(a.last), cmp.Compare(a.Group, b.Group))
+	})
+	for _, g := range groups[min(limit, len(groups)):] {
+		res.Others++
+		res.OtherSum += g.Count
+	}
+	return res, c.groupAnswer(ctx, t, res, groups[:min(limit, len(groups))])
+}
+
+// asOf is the store's own clock where the caller named no time, so that what
+// dies from now on is not in the listing.
+func (c *call) asOf(ctx context.Context, t *target, asOf time.Time) (time.Time, error) {
+	if !asOf.IsZero() || !t.store.Can(t.q.Name).Ordered {
+		return asOf, nil
+	}
+	d, err := t.store.Depth(ctx, t.q.Name)
+	if err != nil {
+		return asOf, storeRefusal(t.q.Name, err)
+	}
+	return d.Now, nil
+}
+
+func (c *call) tally(ctx context.Context, t *target, m *matcher, asOf time.Time, res *GroupResult) ([]*tally, error) {
+	byID := map[string]*tally{}
+	var groups []*tally
+	q := backends.Query{Queue: t.q.Name, AsOf: asOf, Bodies: redactor{t.q.Redact}.needsBody()}
+	for d, err := range t.store.Scan(ctx, q) {
+		if err != nil {
+			return nil, storeRefusal(t.q.Name, err)
+		}
+		res.Scanned++
+		v := t.look(c.pol, d, false)
+		if !m.match(d, &v) {
+			if m.past(d) {
+				break
+			}
+			continue
+		}
+		g := byID[v.group]
+		if g == nil {
+			if len(groups) >= maxGroups {
+				res.OtherSum++
+				continue
+			}
+			g = newTally(d, v)
+			byID[v.group] = g
+			groups = append(groups, g)
+		}
+		g.add(d)
+	}
+	return groups, nil
+}
+
+func newTally(d *backends.DeadLetter, v seen) *tally {
+	g := &tally{label: v.label, last: d.Times.Dead, view: v, newest: *d}
+	g.Group, g.Class, g.Code = v.group, v.class, v.shown
+	g.newest.Payload.Bytes, g.newest.Envelope = nil, nil // borrowed
+	g.view.body.data = nil
+	return g
+}
+
+func (g *tally) add(d *backends.DeadLetter) {
+	g.Count++
+	if !d.Times.Dead.IsZero() {
+		g.first = d.Times.Dead // the scan goes from the newest to the oldest
+	}
+	if len(g.Sample) < sampleIDs {
+		g.Sample = append(g.Sample, showID(d.ID))
+	}
+}
+
+func (c *call) groupAnswer(ctx context.Context, t *target, res *GroupResult, groups []*tally) error {
+	ids := make([]string, len(groups))
+	names := map[string]bool{}
+	for i, g := range groups {
+		ids[i], names[g.Group] = g.newest.ID, true
+	}
+	k, err := c.learn(ctx, t, ids, names)
+	if err != nil {
+		return err
+	}
+	var text numbered
+	res.Groups = make([]GroupInfo, len(groups))
+	for i, g := range groups {
+		g.N, g.First, g.Last = i+1, stamp(g.first), stamp(g.last)
+		d := t.q.Decide(k.facts(c, &g.newest, &g.view, false))
+		g.Policy = fmt.Sprintf("%s by %s", d.Effect, d.Rule)
+		label := g.label
+		if g.view.job != "" {
+			label = g.view.job + ": " + label
+		}
+		text.add(g.N, label)
+		res.Groups[i] = g.GroupInfo
+	}
+	res.Text = text.fenced()
+	res.Next = "Inspect one sample id of a group, then propose a patch or request a redrive for the group with this as_of and max_messages."
+	if len(groups) == 0 {
+		res.Next = "No letter matches. Call list_queues for the other queues."
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+)
+
+// maxListScan bounds how many letters one page looks at for a rare filter; the
+// cursor goes on from there.
+const maxListScan = 50_000
+
+func (s *session) list(ctx context.Context, args ListArgs) (*ListResult, error) {
+	m, asOf, limit, err := s.checkListing(args.Filter, args.AsOf, args.Limit, MaxList, DefaultList, args.ResponseFormat)
+	if err != nil {
+		return nil, s.refusedArgs(ctx, "list_dead_letters", args.Queue, err)
+	}
+	c, err := s.begin(ctx, "list_dead_letters", args.Queue, audit.Arg{Key: "limit", Value: limit})
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.list(ctx, args, m, asOf, limit)
+	if err = c.done(ctx, err); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (c *call) list(ctx context.Context, args ListArgs, m *matcher, asOf time.Time, limit int) (*ListResult, error) {
+	t, err := c.open(ctx, args.Queue)
+	if err != nil {
+		return nil, err
+	}
+	after := ""
+	if args.Cursor != "" {
+		cur, ok := readCursor(c.st.secret, args.Cursor)
+		if !ok || cur.Queue != args.Queue || !bytes.Equal(cur.Filter, m.digest) || args.AsOf != "" && args.AsOf != cur.AsOf {
+			return nil, refuse(CodeBadArgument, "`cursor` is not one that a listing of %s with this filter and as_of gave. Leave it out to begin again.", args.Queue)
+		}
+		after = cur.After
+		if asOf, err = parseTime("as_of", cur.AsOf); err != nil {
+			return nil, err
+		}
+	}
+	if asOf, err = c.asOf(ctx, t, asOf); err != nil {
+		return nil, err
+	}
+	res := &ListResult{Queue: args.Queue, AsOf: exact(asOf), Letters: []LetterInfo{}}
+	next, err := c.page(ctx, t, m, backends.Query{Queue: args.Queue, AsOf: asOf, After: after}, limit, res)
+	if err != nil {
+		return nil, err
+	}
+	if next != "" {
+		res.Cursor = cursor{Queue: args.Queue, AsOf: res.AsOf, Filter: m.digest, After: next}.encode(c.st.secret)
+	}
+	res.Next = "Inspect a letter with inspect_dead_letter before you propose anything."
+	if len(res.Letters) == 0 {
+		res.Next = "No letter matches here."
+		if res.Cursor != "" {
+			res.Next = "No letter matches so far; go on with next_cursor."
+		}
+	}
+	return res, nil
+}
+
+// page fills one page and returns where the next begins, "" at the end.
+func (c *call) page(ctx context.Context, t *target, m *matcher, q backends.Query, limit int, res *ListResult) (next string, err error) {
+	var text numbered
+	var ids []string
+	q.Bodies = redactor{t.q.Redact}.needsBody()
+	for d, err := range t.store.Scan(ctx, q) {
+		if err != nil {
+			return "", storeRefusal(t.q.Name, err)
+		}
+		v := t.look(c.pol, d, false)
+		if m.match(d, &v) {
+			if len(ids) == limit {
+				next = q.After // there is one more: the page ends before it
+				break
+			}
+			ids = append(ids, d.ID)
+			res.Letters = append(res.Letters, row(len(ids), d, &v))
+			text.add(len(ids), line(&v))
+		} else if m.past(d) {
+			break
+		}
+		q.After = d.After
+		if res.Scanned++; res.Scanned >= maxListScan {
+			next = q.After
+			break
+		}
+	}
+	res.Text = text.fenced()
+	return next, c.fillRows(ctx, t, ids, res.Letters)
+}
+
+func row(n int, d *backends.DeadLetter, v *seen) LetterInfo {
+	return LetterInfo{
+		N: n, ID: showID(d.ID), Group: v.group, Class: v.class, Code: v.shown,
+		Died: stamp(d.Times.Dead), Attempts: attempts(d.Attempts), Size: v.size,
+	}
+}
+
+func line(v *seen) string {
+	text := v.message
+	if text == "" {
+		text = v.label
+	}
+	if v.job != "" {
+		text = v.job + ": " + text
+	}
+	return text
+}
+
+// fillRows adds what the ledger knows.
+func (c *call) fillRows(ctx context.Context, t *target, ids []string, rows []LetterInfo) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	claims, err := c.st.ledger.Claims(ctx, t.at.Letters(), ids)
+	if err != nil {
+		return err
+	}
+	replays, err := c.st.ledger.Replays(ctx, t.at.Letters(), ids)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		rows[i].Claimed, rows[i].Replays = claims[id], replays[id].Count
+	}
+	return nil
+}

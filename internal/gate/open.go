@@ -1,0 +1,260 @@
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+	"github.com/redrive-mcp/redrive-mcp/internal/redrive"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// Mode is how far the gate can be enforced. The other mode, a daemon under a
+// user of its own, is not built.
+const Mode = "guardrail"
+
+// Gate is one open gate. Its sessions may be used by several goroutines.
+type Gate struct {
+	o Options
+
+	mu     sync.Mutex
+	pol    *policy.Policy
+	stores map[string]*openStore // by backend, for the policy digest they were opened with
+	st     *state
+	stErr  error
+	runs   sync.WaitGroup
+}
+
+// state is what is opened by the first call that needs it.
+type state struct {
+	folder *durable.Folder
+	log    *audit.Log
+	ledger *ledger.Ledger
+	exec   *redrive.Executor
+	secret []byte
+}
+
+type openStore struct {
+	digest string
+	store  backends.Store
+}
+
+func open(_ context.Context, o Options) (*Gate, error) {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.DirectWait == 0 {
+		o.DirectWait = 10 * time.Second
+	}
+	if o.Env == nil {
+		o.Env = os.LookupEnv
+	}
+	p, err := loadPolicy(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Gate{o: o, pol: p, stores: map[string]*openStore{}}, nil
+}
+
+// loadPolicy loads the policy and lets each driver check its own sections.
+func loadPolicy(o Options) (*policy.Policy, error) {
+	p, err := policy.Load(o.PolicyPath, policy.Options{Kinds: PolicyKinds(o.Drivers), Env: o.Env})
+	if err != nil {
+		return nil, err
+	}
+	var faults policy.Faults
+	for _, b := range p.Backends {
+		d, ok := o.Drivers[b.Kind]
+		if !ok || d.Check == nil {
+			continue
+		}
+		if f, bad := checkBackend(p, b, d.Check(storeConfig(p, b, o.Env))); bad {
+			faults.All = append(faults.All, f)
+		}
+	}
+	if len(faults.All) > 0 {
+		return nil, &faults
+	}
+	return p, nil
+}
+
+func checkBackend(p *policy.Policy, b *policy.Backend, err error) (policy.Fault, bool) {
+	if err == nil {
+		return policy.Fault{}, false
+	}
+	c, ok := errors.AsType[*backends.ConfigError](err)
+	if !ok {
+		return b.Fault("", err.Error(), ""), true
+	}
+	if q := p.Queues[c.Queue]; q != nil {
+		return q.SourceFault(c.Key, c.Why, c.Hint), true
+	}
+	return b.Fault(c.Key, c.Why, c.Hint), true
+}
+
+func storeConfig(p *policy.Policy, b *policy.Backend, env func(string) (string, bool)) backends.Config {
+	c := backends.Config{Name: b.Name, Backend: b.Config, Sources: map[string]any{}, Env: env, Folder: p.Folder}
+	for name, q := range p.Queues {
+		if q.Backend == b {
+			c.Sources[name] = q.Source
+		}
+	}
+	return c
+}
+
+// policyNow is the policy as it stands in the file now. A file that no longer
+// loads closes the gate: the old policy is not what its owner wants any more.
+func (g *Gate) policyNow(ctx context.Context) (*policy.Policy, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if unchanged(g.pol) {
+		return g.pol, nil
+	}
+	p, err := loadPolicy(g.o)
+	if err != nil {
+		return nil, refuse(CodeBadPolicy, "The policy file was changed and does not load now, so nothing is shown or sent. Ask a person to run `redrive-mcp policy check`.").because(err)
+	}
+	if p.State != g.pol.State {
+		return nil, refuse(CodeBadPolicy, "The policy now names another state folder. Ask a person to restart this program.").
+			hint("the state folder holds the ledger and the log; start redrive-mcp anew to use another one")
+	}
+	if p.Digest != g.pol.Digest && g.st != nil {
+		_, err := g.st.log.Append(ctx, audit.Record{Op: ledger.NewID("o"), Phase: audit.PhasePolicy, Policy: p.Digest, Why: "changed from " + g.pol.Digest})
+		if err != nil {
+			return nil, auditRefusal(err)
+		}
+		if err := putPolicy(g.st.log, p); err != nil {
+			return nil, auditRefusal(err)
+		}
+	}
+	g.pol = p
+	return p, nil
+}
+
+func unchanged(p *policy.Policy) bool {
+	for _, f := range p.Files {
+		data, err := os.ReadFile(filepath.Join(p.Folder, filepath.FromSlash(f.Name)))
+		sum := sha256.Sum256(data)
+		if err != nil || hex.EncodeToString(sum[:]) != f.Digest {
+			return false
+		}
+	}
+	return true
+}
+
+func putPolicy(log *audit.Log, p *policy.Policy) error {
+	for _, f := range p.Files {
+		if _, err := log.PutObject(f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// state opens folder, log and ledger, once. After a failure every call fails
+// alike until the next process.
+func (g *Gate) state(ctx context.Context) (*state, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.st != nil || g.stErr != nil {
+		return g.st, g.stErr
+	}
+	st, err := g.openState(context.WithoutCancel(ctx))
+	if err != nil {
+		g.stErr = stateRefusal(err)
+		return nil, g.stErr
+	}
+	g.st = st
+	return st, nil
+}
+
+func (g *Gate) openState(ctx context.Context) (*state, error) {
+	folder, err := durable.Open(g.pol.State)
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	log, err := audit.Open(folder, audit.Options{Clock: g.o.Clock, Host: host, PID: os.Getpid(), Mode: Mode})
+	if err != nil {
+		return nil, err
+	}
+	led, fresh, err := ledger.Open(ctx, folder, g.o.Clock)
+	if err != nil {
+		return nil, err
+	}
+	st := &state{folder: folder, log: log, ledger: led, exec: &redrive.Executor{Ledger: led, Log: log}}
+	if err := st.agree(ctx, fresh); err != nil {
+		return nil, err
+	}
+	if st.secret, err = led.Secret(ctx); err != nil {
+		return nil, err
+	}
+	if fresh {
+		if err := folder.WriteNew(goFile, nil); err != nil {
+			return nil, err
+		}
+	}
+	return st, putPolicy(log, g.pol)
+}
+
+func stateRefusal(err error) error {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r
+	}
+	r := refuse(CodeClosed, "The state folder cannot be used, so nothing is done. Ask a person to run `redrive-mcp doctor`.").because(err)
+	if u, ok := errors.AsType[*durable.Unsafe](err); ok {
+		r.Sentence = fmt.Sprintf("The state folder is refused: %s. Ask a person to mend it.", u.Why)
+		r.Hint = u.Hint
+	}
+	return r
+}
+
+func auditRefusal(err error) error {
+	return refuse(CodeAudit, "This call could not be written to the audit log, so it was not carried out. Ask a person to run `redrive-mcp doctor`.").because(err)
+}
+
+// store opens the store of a backend; a changed policy opens it anew.
+func (g *Gate) store(p *policy.Policy, b *policy.Backend) (backends.Store, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s := g.stores[b.Name]; s != nil && s.digest == p.Digest {
+		return s.store, nil
+	}
+	d, ok := g.o.Drivers[b.Kind]
+	if !ok {
+		return nil, refuse(CodeStore, "This build has no store of kind %s.", quote(b.Kind))
+	}
+	s, err := d.Open(storeConfig(p, b, g.o.Env))
+	if err != nil {
+		return nil, err
+	}
+	// The old store may still be in use by a run; it is closed with the gate's
+	// last run, by the process's end.
+	g.stores[b.Name] = &openStore{digest: p.Digest, store: s}
+	return s, nil
+}
+
+// Close waits for runs and closes what is open.
+func (g *Gate) Close() error {
+	g.runs.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for _, s := range g.stores {
+		errs = append(errs, s.store.Close())
+	}
+	if g.st != nil {
+		errs = append(errs, g.st.log.Close(), g.st.ledger.Close(), g.st.folder.Close())
+	}
+	return errors.Join(errs...)
+}

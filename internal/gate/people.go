@@ -1,0 +1,226 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+)
+
+func (s *session) pending(ctx context.Context) (*StatusResult, error) {
+	return s.get(ctx, GetArgs{})
+}
+
+// run executes one request for a person.
+func (s *session) run(ctx context.Context, id string, progress func(RequestResult)) (*RequestResult, error) {
+	c, err := s.begin(ctx, "run", "", audit.Arg{Key: "request", Value: id})
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.run(ctx, id, progress)
+	err = c.done(ctx, err)
+	return res, err
+}
+
+func (c *call) run(ctx context.Context, id string, progress func(RequestResult)) (*RequestResult, error) {
+	row, err := c.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch row.State {
+	case ledger.Approved, ledger.Running, ledger.Stopping:
+	default:
+		return nil, refuse(CodeState, "Request %s is %s; there is nothing to run.", row.ID, row.State)
+	}
+	live := context.WithoutCancel(ctx)
+	report := func() {
+		if progress == nil {
+			return
+		}
+		if res, err := c.result(live, row, false); err == nil {
+			progress(res)
+		}
+	}
+	_, runErr := c.execute(ctx, row, report)
+	if row, err = c.st.ledger.Get(live, row.ID); err != nil {
+		return nil, errors.Join(runErr, err)
+	}
+	res, err := c.result(live, row, false)
+	return &res, errors.Join(runErr, err)
+}
+
+// runOpen runs what is approved, and what an executor left behind.
+func (s *session) runOpen(ctx context.Context, report func(RequestResult, error)) error {
+	st, err := s.g.state(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := st.ledger.Find(ctx, ledger.Approved, ledger.Running, ledger.Stopping)
+	if err != nil {
+		return err
+	}
+	now, _ := st.ledger.Now()
+	for _, row := range rows {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if row.State != ledger.Approved && now.Before(row.Lease) && st.ledger.Held(ctx, row.ID) {
+			continue // somebody is at it
+		}
+		res, err := s.run(ctx, row.ID, nil)
+		if res == nil {
+			res = &RequestResult{RequestID: row.ID, Queue: row.Queue, Status: status(row.State)}
+		}
+		report(*res, err)
+	}
+	return nil
+}
+
+func (s *session) watch(ctx context.Context, every time.Duration, report func(RequestResult, error)) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if err := s.runOpen(ctx, report); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// settle ends items that nobody can prove, by the word of a person who looked.
+func (s *session) settle(ctx context.Context, id string, ids []string, sent bool, reason string) (*RequestResult, error) {
+	if err := checkText("reason", reason, true); err != nil {
+		return nil, s.refusedArgs(ctx, "resolve", "", err)
+	}
+	c, err := s.begin(ctx, "resolve", "", audit.Arg{Key: "request", Value: id}, audit.Arg{Key: "ids", Value: ids},
+		audit.Arg{Key: "sent", Value: sent}, audit.Arg{Key: "reason", Value: reason})
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.settle(ctx, id, ids, sent, reason)
+	if err = c.done(ctx, err); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (c *call) settle(ctx context.Context, id string, ids []string, sent bool, reason string) (*RequestResult, error) {
+	row, err := c.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	want := map[string]bool{}
+	for _, s := range ids {
+		raw, err := checkID("ids", s)
+		if err != nil {
+			return nil, err
+		}
+		want[raw] = true
+	}
+	state := backends.Skipped
+	if sent {
+		state = backends.Done
+	}
+	var outs []backends.Outcome
+	rec := c.record(audit.PhaseResolve)
+	for it, err := range c.st.ledger.Items(ctx, row.ID, backends.Doubtful) {
+		if err != nil {
+			return nil, err
+		}
+		if len(want) == 0 || want[it.Ref.ID] {
+			outs = append(outs, backends.Outcome{N: it.N, State: state, NewID: it.NewID})
+			rec.Items = append(rec.Items, audit.Item{N: it.N, ID: showID(it.Ref.ID), State: string(state)})
+			delete(want, it.Ref.ID)
+		}
+	}
+	if len(outs) == 0 || len(want) > 0 {
+		return nil, refuse(CodeNothing, "Request %s has no unknown messages like that.", row.ID)
+	}
+	rec.Plan, rec.Queue, rec.Why = row.Digest, row.Queue, reason
+	rec.Args = append(rec.Args, audit.Arg{Key: "sent", Value: sent})
+	if _, err := c.st.log.Append(ctx, rec); err != nil {
+		return nil, auditRefusal(err)
+	}
+	if err := c.st.ledger.Settle(ctx, row.ID, outs); err != nil {
+		return nil, err
+	}
+	if row, err = c.st.ledger.Get(ctx, row.ID); err != nil {
+		return nil, err
+	}
+	res, err := c.result(ctx, row, false)
+	return &res, err
+}
+
+// goFile must exist for anything to be sent. Stopping removes it, which a full
+// disk does not prevent; whoever deletes it by accident stops redrives, which
+// harms nobody.
+const (
+	goFile  = "go"
+	whyFile = "stopped"
+)
+
+// stopped is why nothing may be sent, "" if it may.
+func (st *state) stopped() string {
+	if _, err := st.folder.Read(goFile, 1<<10); err == nil {
+		return ""
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "the state folder does not say that redrives may run"
+	}
+	why, err := st.folder.Read(whyFile, 4<<10)
+	if err != nil || len(why) == 0 {
+		return "a person ran stop"
+	}
+	return oneLine(string(why), 200)
+}
+
+func (s *session) stop(ctx context.Context, reason string) error {
+	st, err := s.g.state(ctx)
+	if err != nil {
+		return err
+	}
+	if err := st.folder.Remove(goFile); err != nil {
+		return fmt.Errorf("stopping: %w", err)
+	}
+	// From here on everything is stopped; the rest says so and may fail.
+	who := s.who()
+	why := strings.TrimSpace(reason + " (" + who.Name() + ")")
+	errWhy := st.folder.Overwrite(whyFile, []byte(why))
+	c := &call{s: s, op: ledger.NewID("o"), tool: "stop", caller: who, st: st}
+	rec := c.record(audit.PhaseStop)
+	rec.Why = reason
+	_, errLog := st.log.Append(ctx, rec)
+	if err := errors.Join(errWhy, errLog); err != nil {
+		return refuse(CodeAudit, "Everything is stopped, but that could not be written down yet.").because(err).
+			hint("make space on the disk of the state folder and run stop again")
+	}
+	return nil
+}
+
+func (s *session) resume(ctx context.Context, reason string) error {
+	c, err := s.begin(ctx, "resume", "", audit.Arg{Key: "reason", Value: reason})
+	if err != nil {
+		return err
+	}
+	err = c.st.folder.WriteNew(goFile, nil)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err == nil {
+		err = c.st.folder.Remove(whyFile)
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	return c.done(ctx, err)
+}

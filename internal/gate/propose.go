@@ -1,0 +1,239 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// patchTTL is how long a proposed patch can be named in a request.
+const patchTTL = 24 * time.Hour
+
+// maxWhy is how many letters a result names one by one.
+const maxWhy = 10
+
+func (s *session) proposePatch(ctx context.Context, args PatchArgs) (*PatchResult, error) {
+	ch, sel, err := args.check()
+	if err != nil {
+		return nil, s.refusedArgs(ctx, "propose_patch", args.Queue, err)
+	}
+	c, err := s.begin(ctx, "propose_patch", args.Queue, append(sel.args(), audit.Arg{Key: "kind", Value: ch.kind}, audit.Arg{Key: "bytes", Value: len(ch.data)})...)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.propose(ctx, args, ch, sel)
+	if err = c.done(ctx, err); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (a PatchArgs) check() (ch change, sel choice, err error) {
+	if sel, err = checkChoice(a.Queue, a.ID, a.IDs, a.Group, a.AsOf, a.MaxMessages); err != nil {
+		return ch, sel, err
+	}
+	if err = checkText("note", a.Note, false); err != nil {
+		return ch, sel, err
+	}
+	if _, err = format(a.ResponseFormat); err != nil {
+		return ch, sel, err
+	}
+	given := 0
+	kind, data := "", []byte(nil)
+	for k, d := range map[string][]byte{kindPatch: a.Patch, kindMerge: a.MergePatch} {
+		if len(d) > 0 {
+			kind, data = k, d
+			given++
+		}
+	}
+	if a.ReplaceBody != nil {
+		kind, data = kindBody, []byte(*a.ReplaceBody)
+		given++
+	}
+	if given != 1 {
+		return ch, sel, refuse(CodeBadArgument, "Give exactly one of `patch`, `merge_patch` and `replace_body`.")
+	}
+	ch, err = readChange(kind, data)
+	return ch, sel, err
+}
+
+func checkText(name, s string, required bool) error {
+	switch {
+	case required && strings.TrimSpace(s) == "":
+		return refuse(CodeBadArgument, "`%s` is missing; say in a sentence why.", name)
+	case len([]rune(s)) > MaxReason:
+		return refuse(CodeBadArgument, "`%s` has %d characters; at most %d are taken.", name, len([]rune(s)), MaxReason)
+	case strings.ToValidUTF8(s, "") != s || strings.ContainsRune(s, 0):
+		return refuse(CodeBadArgument, "`%s` must be valid UTF-8 without NUL.", name)
+	}
+	return nil
+}
+
+// trial is a change tried on letters.
+type trial struct {
+	res   *PatchResult
+	paths map[string]bool
+	decs  map[policy.Effect]int
+	text  strings.Builder
+	shown int
+	diffs int // how many letters' diffs are shown
+}
+
+func (c *call) propose(ctx context.Context, args PatchArgs, ch change, sel choice) (*PatchResult, error) {
+	t, err := c.open(ctx, args.Queue)
+	if err != nil {
+		return nil, err
+	}
+	if err := ch.allowedBy(t.q); err != nil {
+		return nil, err
+	}
+	if sel.max > t.q.Approval.MaxMessages {
+		return nil, refuse(CodeLimit, "`max_messages` of %s is at most %d, got %d.", args.Queue, t.q.Approval.MaxMessages, sel.max)
+	}
+	if _, err := c.resolve(ctx, t, &sel); err != nil {
+		return nil, err
+	}
+	tr := &trial{res: &PatchResult{Queue: args.Queue, Paths: []string{}}, paths: map[string]bool{}, decs: map[policy.Effect]int{}, diffs: 1}
+	if args.ResponseFormat == Detailed {
+		tr.diffs = 5
+	}
+	if err := c.try(ctx, t, ch, sel, tr); err != nil {
+		return nil, err
+	}
+	return tr.res, c.keepPatch(ctx, t, args, ch, tr)
+}
+
+func (c *call) try(ctx context.Context, t *target, ch change, sel choice, tr *trial) error {
+	k, err := c.learn(ctx, t, sel.ids, map[string]bool{sel.group: true})
+	if err != nil {
+		return err
+	}
+	return c.fetch(ctx, t, sel.ids, func(d *backends.DeadLetter) error {
+		v := t.look(c.pol, d, false)
+		out, err := ch.apply(t.q, d)
+		switch {
+		case v.body.withheld != "":
+			tr.fails(d.ID, "its payload is withheld: "+v.body.withheld)
+		case err != nil:
+			tr.fails(d.ID, err.Error())
+			if _, bad := errors.AsType[schemaError](err); bad {
+				tr.res.Schema = "fails"
+			}
+		case out.same:
+			tr.res.Same++
+		default:
+			tr.applies(t, d, &v, out)
+			tr.decs[t.q.Decide(k.facts(c, d, &v, out.differs)).Effect]++
+		}
+		return nil
+	}, func(id string) { tr.fails(id, backends.Gone.Sentence()) })
+}
+
+func (tr *trial) fails(id, why string) {
+	tr.res.Fails++
+	if len(tr.res.Why) < maxWhy {
+		tr.res.Why = append(tr.res.Why, ItemWhy{ID: showID(id), Why: why})
+	}
+}
+
+func (tr *trial) applies(t *target, d *backends.DeadLetter, v *seen, out changed) {
+	tr.res.Applies++
+	for _, p := range out.paths {
+		tr.paths[p] = true
+	}
+	for _, p := range out.hidden {
+		if !slices.Contains(tr.res.Hidden, p) {
+			tr.res.Hidden = append(tr.res.Hidden, p)
+		}
+	}
+	if tr.shown < tr.diffs {
+		tr.shown++
+		tr.text.WriteString(diffText(t.q, d.ID, d.Payload.Bytes, v.body.hidden, out))
+	}
+}
+
+// diffText is the byte diff of one letter, fit to be shown.
+func diffText(q *policy.Queue, id string, before []byte, hidden [][]byte, out changed) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "letter %s\n", showID(id))
+	for _, p := range out.hidden {
+		fmt.Fprintf(&b, "%s: set, old value hidden\n", p)
+	}
+	r := redactor{q.Redact}
+	show := func(v []byte) string {
+		if v == nil {
+			return "(absent)"
+		}
+		return cut(backends.Sanitise(r.text(string(v), hidden)), 300)
+	}
+	if len(out.paths) == 1 && out.paths[0] == "" {
+		fmt.Fprintf(&b, "- %s\n+ %s\n", show(before), show(out.body))
+		return b.String()
+	}
+	diff, err := rawjson.Diff(before, out.body)
+	if err != nil {
+		return b.String()
+	}
+	for _, c := range diff {
+		if slices.Contains(out.paths, c.Pointer.String()) {
+			fmt.Fprintf(&b, "%s\n- %s\n+ %s\n", cut(backends.Sanitise(r.text(c.Pointer.String(), hidden)), 200), show(c.Before), show(c.After))
+		}
+	}
+	return b.String()
+}
+
+// keepPatch stores a patch that applies somewhere and finishes the answer.
+func (c *call) keepPatch(ctx context.Context, t *target, args PatchArgs, ch change, tr *trial) error {
+	res := tr.res
+	for p := range tr.paths {
+		res.Paths = append(res.Paths, p)
+	}
+	slices.Sort(res.Paths)
+	res.Text = fence(strings.TrimSuffix(tr.text.String(), "\n"))
+	if t.q.Patch.Schema != nil && res.Schema == "" && res.Applies > 0 {
+		res.Schema = "passes"
+	}
+	res.Decision = effects(tr.decs)
+	if res.Applies == 0 {
+		res.Next = "It applies to no letter; see `why`, inspect one letter again and propose another patch."
+		if res.Same > 0 {
+			res.Next = "It changes nothing in the letters, so a redrive would fail again. Propose a patch that does."
+		}
+		return nil
+	}
+	now, _ := c.st.ledger.Now()
+	p := ledger.Patch{ID: ledger.NewID("p"), Queue: t.q.Name, Kind: ch.kind, Data: ch.data, Note: args.Note,
+		Principal: c.caller.Kind + " " + c.caller.Principal, Created: now, Expires: now.Add(patchTTL)}
+	if err := c.st.ledger.PutPatch(ctx, p); err != nil {
+		return err
+	}
+	res.PatchID, res.Expires = p.ID, stamp(p.Expires)
+	res.Next = "Nothing is changed yet. Call request_redrive with this patch_id and the same letters."
+	if tr.decs[policy.Never] == res.Applies {
+		res.Next = "The policy forbids a redrive of these letters even with this patch. Leave them for a person."
+	}
+	return nil
+}
+
+// effects says what the policy would say, with counts.
+func effects(decs map[policy.Effect]int) string {
+	var parts []string
+	for _, e := range []policy.Effect{policy.Direct, policy.EffectApproval, policy.Never} {
+		if decs[e] > 0 {
+			parts = append(parts, fmt.Sprintf("%s for %d", e, decs[e]))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing to decide"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,147 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// hiddenText stands where something was hidden.
+const hiddenText = "[redacted]"
+
+// minHidden is the shortest hidden value that is masked wherever else it occurs.
+// Shorter ones occur everywhere by chance, and masking them would tell more than
+// it hides.
+const minHidden = 3
+
+// redactor hides what the policy hides. It runs before paging, filtering,
+// grouping, fingerprints and diffs, so that none of them can answer a question
+// about a hidden value.
+type redactor struct{ policy.Redaction }
+
+// needsBody reports whether a letter can only be shown once its body was read.
+func (r redactor) needsBody() bool { return len(r.Paths) > 0 || len(r.Text) > 0 }
+
+// shownBody is a body as a caller may see it.
+type shownBody struct {
+	data     []byte
+	hidden   [][]byte // the values that were hidden in it
+	withheld string   // why nothing of it is shown
+}
+
+// body hides paths, the same values elsewhere in the body, and patterns. A body
+// that is no strict JSON is withheld whole where paths are hidden: two readers
+// may find different values at one path.
+func (r redactor) body(raw []byte) shownBody {
+	b := shownBody{data: raw}
+	if len(r.Paths) > 0 {
+		masked, hidden, err := rawjson.Mask(raw, r.Paths, []byte(`"`+hiddenText+`"`))
+		if err != nil {
+			return shownBody{withheld: "it is not strict JSON, so the values that the policy hides cannot be found in it"}
+		}
+		b.data, b.hidden = masked, hidden
+	}
+	b.data = []byte(r.text(string(b.data), b.hidden))
+	return b
+}
+
+// text hides values that were hidden in the body, then patterns.
+func (r redactor) text(s string, hidden [][]byte) string {
+	for _, h := range hidden {
+		if len(h) < minHidden {
+			continue
+		}
+		s = strings.ReplaceAll(s, string(h), hiddenText)
+		if q := escaped(h); q != string(h) {
+			s = strings.ReplaceAll(s, q, hiddenText)
+		}
+	}
+	for _, re := range r.Text {
+		s = re.ReplaceAllString(s, hiddenText)
+	}
+	return s
+}
+
+// escaped is a value as it stands inside a JSON string.
+func escaped(v []byte) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(string(v)) != nil {
+		return string(v)
+	}
+	return strings.Trim(strings.TrimSpace(b.String()), `"`)
+}
+
+// wordsOf lists the words of a body that was withheld: any of them may be a
+// hidden value, so none is shown in an error text either.
+func wordsOf(body []byte) (words [][]byte) {
+	seen := map[string]bool{}
+	for _, w := range bytes.FieldsFunc(body, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '@' && c != '.' && c != '-' && c != '_'
+	}) {
+		if len(w) >= minHidden && !seen[string(w)] && len(seen) < 10_000 {
+			seen[string(w)] = true
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// seen is a letter as a caller may see it.
+type seen struct {
+	body    shownBody
+	message string
+	code    string
+	stack   string
+	job     string
+	attrs   []shownAttr
+	size    int
+	group   string // fingerprint
+	label   string
+	class   string
+	shown   string // the policy's code for the class
+}
+
+type shownAttr struct{ name, value string }
+
+// look makes a letter fit to be shown. The class is judged on the raw text: what
+// the policy forbids must not depend on what it hides.
+func (t *target) look(p *policy.Policy, d *backends.DeadLetter, reveal bool) seen {
+	r := redactor{t.q.Redact}
+	if reveal {
+		r = redactor{}
+	}
+	v := seen{size: d.Payload.Size}
+	if d.Payload.Bytes != nil || r.needsBody() {
+		v.body = r.body(d.Payload.Bytes)
+		v.size = len(v.body.data)
+	}
+	hidden := v.body.hidden
+	if v.body.withheld != "" {
+		hidden = wordsOf(d.Payload.Bytes)
+	}
+	show := func(text backends.Text) string { return r.text(text.Raw(), hidden) }
+	v.message, v.code, v.stack, v.job = show(d.Reason.Message), show(d.Reason.Code), show(d.Reason.Stack), show(d.Origin.Job)
+	for _, a := range d.Attributes {
+		v.attrs = append(v.attrs, shownAttr{show(a.Name), show(a.Value)})
+	}
+	v.class, v.shown = p.Classify(string(d.Reason.Verdict), d.Reason.Code.Raw(), d.Reason.Message.Raw())
+	v.group, v.label = backends.Fingerprint(backends.Symptom{
+		Code: v.code, Message: v.message, Stack: v.stack, Queue: t.q.Name, Job: v.job, Shape: v.shape(),
+	})
+	return v
+}
+
+// shape is asked for only where there is no reason: it needs the body.
+func (v *seen) shape() string {
+	if v.message != "" || v.stack != "" || v.code != "" || len(v.body.data) == 0 {
+		return ""
+	}
+	return rawjson.Shape(v.body.data)
+}

@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+)
+
+// Reserve counts n items against the hour's limit before they are intended and
+// grants how many of them may go, 0 if the hour is used up. perHour 0 means no
+// limit.
+func (l *Ledger) Reserve(ctx context.Context, plan string, fence int64, physical string, perHour, n int) (granted int, err error) {
+	err = l.timed(ctx, func(t *txn) error {
+		if t.lag != nil {
+			return t.lag
+		}
+		if err := t.fence(plan, fence); err != nil {
+			return err
+		}
+		granted = n
+		if perHour > 0 {
+			used, err := t.used(physical, plan)
+			if err != nil {
+				return err
+			}
+			granted = max(0, min(n, perHour-used))
+		}
+		_, err := t.Exec(`INSERT INTO reserved(plan, physical, n, at) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT(plan) DO UPDATE SET n = ?3, at = ?4`, plan, physical, granted, t.now)
+		return err
+	})
+	return granted, wrap("reserving", err)
+}
+
+// used counts what was sent, is unknown or is reserved on a physical queue within
+// the last hour. except is a plan whose own reservation does not count.
+func (t *txn) used(physical, except string) (n int, err error) {
+	err = t.QueryRow(`SELECT
+		coalesce((SELECT sum(n) FROM batches WHERE physical = ?1 AND at > ?2), 0) +
+		coalesce((SELECT sum(n) FROM reserved WHERE physical = ?1 AND at > ?2 AND plan <> ?3), 0)`,
+		physical, t.now-time.Hour.Microseconds(), except).Scan(&n)
+	return n, err
+}
+
+// Pace is the generic cell rate algorithm with a burst of one second's worth: it
+// admits up to n messages at rate a second, at least one, and says how long to
+// wait before they go. Every executor of a physical queue shares it.
+func (l *Ledger) Pace(ctx context.Context, physical string, rate float64, n int) (admitted int, wait time.Duration, err error) {
+	if rate <= 0 {
+		return n, 0, nil
+	}
+	admitted = max(1, min(n, int(rate)))
+	err = l.timed(ctx, func(t *txn) error {
+		var tat int64
+		row := t.QueryRow(`SELECT coalesce((SELECT tat FROM pace WHERE physical = ?), 0)`, physical)
+		if err := row.Scan(&tat); err != nil {
+			return err
+		}
+		start := max(tat, t.now)
+		next := start + int64(float64(admitted)/rate*1e6)
+		wait = time.Duration(start-t.now) * time.Microsecond
+		_, err := t.Exec(`INSERT INTO pace(physical, tat) VALUES (?1, ?2) ON CONFLICT(physical) DO UPDATE SET tat = ?2`, physical, next)
+		return err
+	})
+	return admitted, wait, wrap("keeping pace", err)
+}
+
+// Intend makes durable that these items are about to be sent under a ticket.
+func (l *Ledger) Intend(ctx context.Context, plan, run string, fence int64, ticket string, ns []int) error {
+	arg, err := json.Marshal(ns)
+	if err != nil {
+		return err
+	}
+	err = l.timed(ctx, func(t *txn) error {
+		if t.lag != nil {
+			return t.lag
+		}
+		if err := t.fence(plan, fence); err != nil {
+			return err
+		}
+		res, err := t.Exec(`UPDATE items SET state = 'intended', ticket = ?2, intended = ?3, at = ?3
+			WHERE plan = ?1 AND state = 'claimed' AND open = 1 AND n IN (SELECT value FROM json_each(?4))`, plan, ticket, t.now, string(arg))
+		if err != nil {
+			return err
+		}
+		if hit, _ := res.RowsAffected(); hit != int64(len(ns)) {
+			return &MoveError{What: fmt.Sprintf("%d of %d items", len(ns)-int(hit), len(ns)), From: "not claimed", To: "intended"}
+		}
+		if _, err := t.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) SELECT ?1, id, ?2, physical, ?3, ?4 FROM plans WHERE id = ?5`,
+			ticket, run, len(ns), t.now, plan); err != nil {
+			return err
+		}
+		_, err = t.Exec(`UPDATE reserved SET n = max(0, n - ?2) WHERE plan = ?1`, plan, len(ns))
+		return err
+	})
+	return wrap("storing an intent of "+plan, err)
+}
+
+// outcomeRow is an outcome as the one JSON argument of a batch carries it.
+type outcomeRow struct {
+	N     int    `json:"n"`
+	State string `json:"s"`
+	Code  string `json:"c,omitempty"`
+	NewID string `json:"i,omitempty"`
+}
+
+// Record makes outcomes durable. It takes no fence: an executor that lost its
+// plan may still say what it did. An outcome that the tables do not allow, such
+// as one for an item that another executor already settled, is an error and
+// nothing is stored.
+func (l *Ledger) Record(ctx context.Context, plan string, outcomes []backends.Outcome) error {
+	rows := make([]outcomeRow, len(outcomes))
+	for i, o := range outcomes {
+		rows[i] = outcomeRow{N: o.N, State: string(o.State), Code: string(o.Code), NewID: o.NewID}
+	}
+	arg, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	return wrap("storing outcomes of "+plan, l.timed(ctx, func(t *txn) error {
+		if err := t.allowed(plan, string(arg), len(rows)); err != nil {
+			return err
+		}
+		return t.record(plan, string(arg))
+	}))
+}
+
+// allowed checks every move of a batch against the table.
+func (t *txn) allowed(plan, arg string, want int) error {
+	rows, err := t.Query(`SELECT i.state, j.value->>'s', count(*) FROM json_each(?2) j
+		JOIN items i ON i.plan = ?1 AND i.n = j.value->>'n' GROUP BY 1, 2`, plan, arg)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	seen := 0
+	for rows.Next() {
+		var from, to backends.State
+		var n int
+		if err := rows.Scan(&from, &to, &n); err != nil {
+			return err
+		}
+		if !CanMoveItem(from, to) {
+			return &MoveError{What: fmt.Sprintf("%d items of %s", n, plan), From: string(from), To: string(to)}
+		}
+		seen += n
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if seen != want {
+		return fmt.Errorf("%d of %d outcomes name no item of %s", want-seen, want, plan)
+	}
+	return nil
+}
+
+func (t *txn) record(plan, arg string) error {
+	// What was not sent gives its place in the hour's limit back.
+	if _, err := t.Exec(`UPDATE batches SET recorded = 1, n = n - (SELECT count(*) FROM json_each(?2) j
+			JOIN items i ON i.plan = ?1 AND i.n = j.value->>'n'
+			WHERE i.ticket = batches.ticket AND j.value->>'s' IN ('claimed','skipped','failed'))
+		WHERE ticket IN (SELECT i.ticket FROM json_each(?2) j JOIN items i ON i.plan = ?1 AND i.n = j.value->>'n' WHERE i.ticket <> '')`,
+		plan, arg); err != nil {
+		return err
+	}
+	_, err := t.Exec(`UPDATE items SET
+			state  = o.value->>'s',
+			code   = coalesce(o.value->>'c', ''),
+			new_id = coalesce(o.value->>'i', new_id),
+			open   = (o.value->>'s') IN ('claimed','sent','unknown'),
+			ticket   = CASE WHEN o.value->>'s' = 'claimed' THEN '' ELSE ticket END,
+			intended = CASE WHEN o.value->>'s' IN ('claimed','skipped','failed') THEN 0 ELSE intended END,
+			at = ?3
+		FROM json_each(?2) o WHERE items.plan = ?1 AND items.n = o.value->>'n'`, plan, arg, t.now)
+	return err
+}
+
+// AuditedPlan notes that the recorded outcomes of a plan are in the audit log
+// too.
+func (l *Ledger) AuditedPlan(ctx context.Context, plan string) error {
+	return wrap("noting that outcomes are audited", l.timed(ctx, func(t *txn) error {
+		_, err := t.Exec(`UPDATE batches SET recorded = 2 WHERE recorded = 1 AND plan = ?`, plan)
+		return err
+	}))
+}

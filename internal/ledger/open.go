@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
+)
+
+// FileName is the ledger's file in the state folder.
+const FileName = "ledger.db"
+
+// schemaVersion is what this build reads and writes (PRAGMA user_version).
+const schemaVersion = 1
+
+//go:embed schema.sql
+var schema string
+
+// Clock tells the time. Tests give their own.
+type Clock func() time.Time
+
+// Ledger is one open ledger. Its methods may be called by several goroutines,
+// and several processes may have the same file open.
+type Ledger struct {
+	write *sql.DB // one connection: SQLite has one writer anyway
+	read  *sql.DB
+	clock Clock
+	state *durable.Folder
+}
+
+// ErrNewer means that a newer build wrote the file.
+var ErrNewer = errors.New("the ledger was written by a newer version of redrive-mcp")
+
+// Open opens the ledger of a state folder and makes it if it is missing. fresh
+// reports that it was made now.
+func Open(ctx context.Context, folder *durable.Folder, clock Clock) (l *Ledger, fresh bool, err error) {
+	path, err := prepare(folder)
+	if err != nil {
+		return nil, false, err
+	}
+	l = &Ledger{clock: clock, state: folder}
+	if l.write, err = connect(path, 1, ""); err != nil {
+		return nil, false, err
+	}
+	if fresh, err = l.migrate(ctx); err != nil {
+		l.write.Close()
+		return nil, false, err
+	}
+	if l.read, err = connect(path, 4, "&_pragma=query_only(1)"); err != nil {
+		l.write.Close()
+		return nil, false, err
+	}
+	return l, fresh, nil
+}
+
+// prepare makes the file itself, because SQLite would make it readable by others.
+// SQLite gives its own side files (-wal, -shm) the mode of this one.
+func prepare(folder *durable.Folder) (string, error) {
+	f, err := folder.OpenFile(FileName, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return "", fmt.Errorf("opening the ledger: %w", err)
+	}
+	f.Close()
+	for _, side := range []string{FileName + "-wal", FileName + "-shm"} {
+		if _, err := folder.CheckedPath(side); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("opening the ledger: %w", err)
+		}
+	}
+	return folder.CheckedPath(FileName)
+}
+
+// connect opens a pool. synchronous=FULL makes every commit survive a power
+// loss in WAL mode; without it the newest commits could be gone, and with them
+// intents whose effects are not.
+func connect(path string, conns int, extra string) (*sql.DB, error) {
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
+		"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)" +
+		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" + extra
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("opening the ledger: %w", err)
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return db, nil
+}
+
+// migrate brings the schema to this build's version in one transaction.
+func (l *Ledger) migrate(ctx context.Context) (fresh bool, err error) {
+	err = l.tx(ctx, func(t *txn) error {
+		var version int
+		if err := t.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		switch {
+		case version > schemaVersion:
+			return fmt.Errorf("%w (schema %d, this build knows %d)", ErrNewer, version, schemaVersion)
+		case version == schemaVersion:
+			return nil
+		}
+		fresh = true
+		if _, err := t.ExecContext(ctx, schema); err != nil {
+			return err
+		}
+		_, err := t.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(schemaVersion))
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("preparing the ledger: %w", err)
+	}
+	return fresh, nil
+}
+
+// Close closes the file.
+func (l *Ledger) Close() error {
+	return errors.Join(l.read.Close(), l.write.Close())
+}

@@ -1,0 +1,215 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+)
+
+// Plan is one request as the ledger keeps it.
+type Plan struct {
+	ID, Digest     string
+	Bytes          []byte
+	Queue          string
+	Letters        string // the place whose ids are unique
+	Physical       string // the physical queue, on which limits are counted
+	Mode           string // direct, approval
+	State          State
+	Why            string
+	Kind           string // agent, person
+	Principal      string
+	Session        string
+	Same           string // digest of what was asked
+	Idem           string // the requester's own key, "" for none
+	Created        time.Time
+	Expires        time.Time
+	NotAfter       time.Time
+	Decided, Ended time.Time
+	Run            string
+	Fence          int64
+	Lease          time.Time
+}
+
+// Item is one message of a plan. Body is nil where the stored body is sent.
+type Item struct {
+	N      int
+	Ref    backends.Ref
+	Salt   [32]byte
+	Body   []byte
+	State  backends.State
+	Ticket string
+	Code   backends.Code
+	NewID  string
+	At     time.Time
+}
+
+// Caps bound what may be outstanding.
+type Caps struct {
+	PlansPerQueue int // pending plans, 0: no bound
+	PerHour       int // of a direct plan: sent in an hour, 0: no bound
+}
+
+// Errors of Create.
+var (
+	ErrTooMany = errors.New("too many pending requests for this queue")
+	ErrPerHour = errors.New("more than the hour's limit")
+)
+
+// ClaimedError names the plan that has each letter.
+type ClaimedError struct{ By map[string]string }
+
+func (e *ClaimedError) Error() string { return fmt.Sprintf("%d letters are claimed", len(e.By)) }
+
+// IdemError means that this requester already used the key, for that plan.
+type IdemError struct{ Plan string }
+
+func (e *IdemError) Error() string { return "the idempotency key was used for " + e.Plan }
+
+// Create stores a plan with its items and claims its letters, all or nothing.
+// supersede names plans that are cancelled in the same transaction.
+func (l *Ledger) Create(ctx context.Context, p Plan, items []Item, caps Caps, supersede ...string) error {
+	err := l.timed(ctx, func(t *txn) error {
+		if t.lag != nil {
+			return t.lag
+		}
+		if err := t.sameKey(p); err != nil {
+			return err
+		}
+		if err := t.expire(); err != nil {
+			return err
+		}
+		for _, id := range supersede {
+			if err := t.move(id, Cancelled, "superseded by "+p.ID); err != nil {
+				return err
+			}
+		}
+		if err := t.caps(p, len(items), caps); err != nil {
+			return err
+		}
+		if err := t.insertPlan(p); err != nil {
+			return err
+		}
+		return t.insertItems(p, items)
+	})
+	if isUnique(err) {
+		if by, e := l.Claims(ctx, p.Letters, ids(items)); e == nil && len(by) > 0 {
+			return &ClaimedError{By: by}
+		}
+	}
+	return wrap("storing plan "+p.ID, err)
+}
+
+func (t *txn) sameKey(p Plan) error {
+	if p.Idem == "" {
+		return nil
+	}
+	var id string
+	err := t.QueryRow(`SELECT id FROM plans WHERE kind = ? AND principal = ? AND idem = ?`, p.Kind, p.Principal, p.Idem).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &IdemError{Plan: id}
+}
+
+func (t *txn) caps(p Plan, n int, caps Caps) error {
+	if caps.PlansPerQueue > 0 && p.State == Pending {
+		var pending int
+		if err := t.QueryRow(`SELECT count(*) FROM plans WHERE queue = ? AND state = 'pending'`, p.Queue).Scan(&pending); err != nil {
+			return err
+		}
+		if pending >= caps.PlansPerQueue {
+			return ErrTooMany
+		}
+	}
+	if caps.PerHour > 0 && p.Mode == "direct" {
+		used, err := t.used(p.Physical, "")
+		if err != nil {
+			return err
+		}
+		planned, err := t.planned(p.Physical)
+		if err != nil {
+			return err
+		}
+		if used+planned+n > caps.PerHour {
+			return ErrPerHour
+		}
+	}
+	return nil
+}
+
+// planned counts items of direct plans that may yet be admitted.
+func (t *txn) planned(physical string) (n int, err error) {
+	err = t.QueryRow(`SELECT count(*) FROM plans p JOIN items i ON i.plan = p.id
+		WHERE p.physical = ? AND p.mode = 'direct' AND p.state IN ('approved','running') AND i.state = 'claimed'`, physical).Scan(&n)
+	return n, err
+}
+
+func (t *txn) insertPlan(p Plan) error {
+	_, err := t.Exec(`INSERT INTO plans(id, digest, bytes, queue, letters, physical, mode, state, kind, principal, session, same, idem, created, expires, not_after, decided)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		p.ID, p.Digest, p.Bytes, p.Queue, p.Letters, p.Physical, p.Mode, string(p.State), p.Kind, p.Principal, p.Session,
+		p.Same, p.Idem, micros(p.Created), micros(p.Expires), micros(p.NotAfter), micros(p.Decided))
+	return err
+}
+
+// itemRow is an item as the one JSON argument of a batch carries it.
+type itemRow struct {
+	N      int    `json:"n"`
+	ID     string `json:"id"`
+	Mark   string `json:"mark"`
+	Digest string `json:"digest"` // hexadecimal, as are salt and body
+	Salt   string `json:"salt"`
+	Body   string `json:"body,omitempty"`
+	Has    bool   `json:"has,omitempty"`
+}
+
+func (t *txn) insertItems(p Plan, items []Item) error {
+	for chunk := range chunks(items, 1000) {
+		rows := make([]itemRow, len(chunk))
+		for i, it := range chunk {
+			rows[i] = itemRow{N: it.N, ID: it.Ref.ID, Mark: it.Ref.Mark, Digest: it.Ref.Hex(), Salt: fmt.Sprintf("%x", it.Salt)}
+			if it.Body != nil {
+				rows[i].Has, rows[i].Body = true, fmt.Sprintf("%x", it.Body)
+			}
+		}
+		arg, err := json.Marshal(rows)
+		if err != nil {
+			return err
+		}
+		if _, err := t.Exec(`INSERT INTO items(plan, n, letters, id, mark, digest, salt, body, state, open, at)
+			SELECT ?1, j.value->>'n', ?2, j.value->>'id', j.value->>'mark', unhex(j.value->>'digest'), unhex(j.value->>'salt'),
+			       CASE WHEN j.value->>'has' THEN unhex(coalesce(j.value->>'body','')) END, 'claimed', 1, ?3
+			FROM json_each(?4) j`, p.ID, p.Letters, t.now, string(arg)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ids(items []Item) []string {
+	out := make([]string, len(items))
+	for i, it := range items {
+		out[i] = it.Ref.ID
+	}
+	return out
+}
+
+func isUnique(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: items.letters")
+}
+
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

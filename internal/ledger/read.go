@@ -1,0 +1,304 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+)
+
+const planColumns = `id, digest, bytes, queue, letters, physical, mode, state, why, kind, principal, session, same, idem,
+	created, expires, not_after, decided, ended, run, fence, lease`
+
+// Get finds a plan by its id or by a prefix of at least four characters that
+// names one plan only.
+func (l *Ledger) Get(ctx context.Context, id string) (Plan, error) {
+	plans, err := l.query(ctx, `id = ?1 OR length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1`, id)
+	if err != nil {
+		return Plan{}, wrap("reading request", err)
+	}
+	for _, p := range plans {
+		if p.ID == id {
+			return p, nil
+		}
+	}
+	if len(plans) != 1 {
+		return Plan{}, ErrNoPlan
+	}
+	return plans[0], nil
+}
+
+// Find lists plans in these states, oldest first; no state means all.
+func (l *Ledger) Find(ctx context.Context, states ...State) ([]Plan, error) {
+	names := make([]string, len(states))
+	for i, s := range states {
+		names[i] = string(s)
+	}
+	arg, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := l.query(ctx, `?1 = '[]' OR state IN (SELECT value FROM json_each(?1))`, string(arg))
+	return plans, wrap("listing requests", err)
+}
+
+func (l *Ledger) query(ctx context.Context, where string, args ...any) ([]Plan, error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT `+planColumns+` FROM plans WHERE `+where+` ORDER BY created, id`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []Plan
+	for rows.Next() {
+		p, err := scanPlan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+func scanPlan(rows *sql.Rows) (p Plan, err error) {
+	var created, expires, notAfter, decided, ended, lease int64
+	err = rows.Scan(&p.ID, &p.Digest, &p.Bytes, &p.Queue, &p.Letters, &p.Physical, &p.Mode, &p.State, &p.Why, &p.Kind,
+		&p.Principal, &p.Session, &p.Same, &p.Idem, &created, &expires, &notAfter, &decided, &ended, &p.Run, &p.Fence, &lease)
+	p.Created, p.Expires, p.NotAfter = fromMicros(created), fromMicros(expires), fromMicros(notAfter)
+	p.Decided, p.Ended, p.Lease = fromMicros(decided), fromMicros(ended), fromMicros(lease)
+	return p, err
+}
+
+// Items yields the items of a plan in these states, by number; no state means
+// all. Bodies are filled.
+func (l *Ledger) Items(ctx context.Context, plan string, states ...backends.State) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		rows, err := l.read.QueryContext(ctx, `SELECT p.queue, i.n, i.id, i.mark, i.digest, i.salt, i.body, i.state, i.ticket, i.code, i.new_id, i.at
+			FROM items i JOIN plans p ON p.id = i.plan WHERE i.plan = ? ORDER BY i.n`, plan)
+		if err != nil {
+			yield(Item{}, wrap("reading the items of "+plan, err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			it, err := scanItem(rows)
+			if err == nil && len(states) > 0 && !slices.Contains(states, it.State) {
+				continue
+			}
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(Item{}, wrap("reading the items of "+plan, err))
+		}
+	}
+}
+
+func scanItem(rows *sql.Rows) (it Item, err error) {
+	var digest, salt []byte
+	var at int64
+	err = rows.Scan(&it.Ref.Queue, &it.N, &it.Ref.ID, &it.Ref.Mark, &digest, &salt, &it.Body, &it.State, &it.Ticket, &it.Code, &it.NewID, &at)
+	copy(it.Ref.Digest[:], digest)
+	copy(it.Salt[:], salt)
+	it.At = fromMicros(at)
+	return it, err
+}
+
+// Counts are how many items of a plan are in which state.
+type Counts struct {
+	Waiting, InDoubt, Sent, Skipped, Failed, Unknown int
+}
+
+// state is where a run ends with these counts.
+func (c Counts) state(halted bool) State {
+	switch {
+	case c.Unknown > 0:
+		return Unknown
+	case halted || c.Waiting > 0:
+		return Halted
+	case c.Skipped+c.Failed > 0:
+		return Partial
+	}
+	return Done
+}
+
+const countQuery = `SELECT state, count(*) FROM items WHERE plan = ? GROUP BY state`
+
+// Count counts the items of a plan.
+func (l *Ledger) Count(ctx context.Context, plan string) (Counts, error) {
+	rows, err := l.read.QueryContext(ctx, countQuery, plan)
+	if err != nil {
+		return Counts{}, wrap("counting", err)
+	}
+	return scanCounts(rows)
+}
+
+func (t *txn) counts(plan string) (Counts, error) {
+	rows, err := t.Query(countQuery, plan)
+	if err != nil {
+		return Counts{}, err
+	}
+	return scanCounts(rows)
+}
+
+func scanCounts(rows *sql.Rows) (c Counts, err error) {
+	defer rows.Close()
+	for rows.Next() {
+		var s backends.State
+		var n int
+		if err := rows.Scan(&s, &n); err != nil {
+			return c, err
+		}
+		switch s {
+		case backends.Claimed:
+			c.Waiting += n
+		case backends.Intended:
+			c.InDoubt += n
+		case backends.Sent, backends.Done:
+			c.Sent += n
+		case backends.Skipped:
+			c.Skipped += n
+		case backends.Failed:
+			c.Failed += n
+		case backends.Doubtful:
+			c.Unknown += n
+		}
+	}
+	return c, rows.Err()
+}
+
+// Claims tells which plan has each of these letters, if any.
+func (l *Ledger) Claims(ctx context.Context, letters string, ids []string) (map[string]string, error) {
+	arg, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := l.read.QueryContext(ctx, `SELECT id, plan FROM items WHERE letters = ? AND open = 1 AND id IN (SELECT value FROM json_each(?))`, letters, string(arg))
+	if err != nil {
+		return nil, wrap("looking for claims", err)
+	}
+	defer rows.Close()
+	out := map[string]string{}
+	for rows.Next() {
+		var id, plan string
+		if err := rows.Scan(&id, &plan); err != nil {
+			return nil, err
+		}
+		out[id] = plan
+	}
+	return out, rows.Err()
+}
+
+// Decisions lists what was said about a plan, in order.
+func (l *Ledger) Decisions(ctx context.Context, plan string) ([]Decision, error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT plan, person, yes, digest, proof, reason, at, seq, hash FROM decisions WHERE plan = ? ORDER BY at, person`, plan)
+	if err != nil {
+		return nil, wrap("reading decisions", err)
+	}
+	defer rows.Close()
+	var out []Decision
+	for rows.Next() {
+		var d Decision
+		var at int64
+		if err := rows.Scan(&d.Plan, &d.Person, &d.Yes, &d.Digest, &d.Proof, &d.Reason, &at, &d.Seq, &d.Hash); err != nil {
+			return nil, err
+		}
+		d.At = fromMicros(at)
+		out = append(out, d)
+	}
+	return out, rows.Err()
+}
+
+// Denial is a person's no to a letter as it is, with the body that was to be
+// sent.
+type Denial struct {
+	Plan  string
+	Mark  string
+	Body  []byte // nil: as stored
+	Until time.Time
+}
+
+// SameBody reports whether the same would be sent as was denied.
+func (d Denial) SameBody(body []byte) bool {
+	return (d.Body == nil) == (body == nil) && bytes.Equal(d.Body, body)
+}
+
+// Denials are the newest denials that still hold, by letter.
+func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map[string]Denial, error) {
+	arg, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	now, _ := l.Now()
+	rows, err := l.read.QueryContext(ctx, `SELECT i.id, i.mark, i.body, p.id, p.deny_until FROM plans p JOIN items i ON i.plan = p.id
+		WHERE p.deny_until > ? AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) ORDER BY p.deny_until`, micros(now), letters, string(arg))
+	if err != nil {
+		return nil, wrap("looking for denials", err)
+	}
+	defer rows.Close()
+	out := map[string]Denial{}
+	for rows.Next() {
+		var id string
+		var d Denial
+		var until int64
+		if err := rows.Scan(&id, &d.Mark, &d.Body, &d.Plan, &until); err != nil {
+			return nil, err
+		}
+		d.Until = fromMicros(until)
+		out[id] = d
+	}
+	return out, rows.Err()
+}
+
+// Unaudited lists tickets of a plan whose outcomes are in the ledger and not yet
+// in the log: the process died between the two.
+func (l *Ledger) Unaudited(ctx context.Context, plan string) ([]string, error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT ticket FROM batches WHERE plan = ? AND recorded = 1`, plan)
+	if err != nil {
+		return nil, wrap("looking for outcomes to audit", err)
+	}
+	return scanStrings(rows)
+}
+
+func scanStrings(rows *sql.Rows) (out []string, err error) {
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
+
+func isDecided(err error) bool {
+	return strings.Contains(err.Error(), "UNIQUE constraint failed: decisions")
+}
+
+// ByKey finds a plan by its requester's idempotency key.
+func (l *Ledger) ByKey(ctx context.Context, kind, principal, key string) (Plan, error) {
+	plans, err := l.query(ctx, `kind = ? AND principal = ? AND idem = ?`, kind, principal, key)
+	if err != nil {
+		return Plan{}, wrap("looking for an idempotency key", err)
+	}
+	if len(plans) == 0 {
+		return Plan{}, ErrNoPlan
+	}
+	return plans[0], nil
+}
+
+// LastEnded is the plan of a queue that ended last, zero if none has.
+func (l *Ledger) LastEnded(ctx context.Context, queue string) (Plan, error) {
+	plans, err := l.query(ctx, `id = (SELECT id FROM plans WHERE queue = ? AND ended > 0 ORDER BY ended DESC LIMIT 1)`, queue)
+	if err != nil || len(plans) == 0 {
+		return Plan{}, wrap("looking for the last outcome", err)
+	}
+	return plans[0], nil
+}

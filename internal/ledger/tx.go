@@ -1,0 +1,121 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// MaxClockLag is how far the wall clock may be behind the ledger's newest
+// record. Further back, times of expiry and limits would come to life again.
+const MaxClockLag = 2 * time.Minute
+
+// ClockError means that the wall clock went back too far.
+type ClockError struct{ Wall, Last time.Time }
+
+func (e *ClockError) Error() string {
+	return fmt.Sprintf("the clock says %s, but the ledger already has records of %s",
+		e.Wall.UTC().Format(time.RFC3339), e.Last.UTC().Format(time.RFC3339))
+}
+
+// txn is one write transaction with the time that it takes place at.
+type txn struct {
+	*sql.Tx
+	now int64 // microseconds: max(wall clock, newest record)
+	lag error // *ClockError if the clock is too far behind
+}
+
+// tx runs f in one immediate transaction. The transaction is finished even when
+// the caller's context ends meanwhile: a half-known outcome is worse than a late
+// one.
+func (l *Ledger) tx(ctx context.Context, f func(*txn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	tx, err := l.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // without effect after Commit
+	t := &txn{Tx: tx}
+	if err := f(t); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// timed is tx with the ledger's time, which never goes back.
+func (l *Ledger) timed(ctx context.Context, f func(*txn) error) error {
+	return l.tx(ctx, func(t *txn) error {
+		if err := l.tick(t); err != nil {
+			return err
+		}
+		return f(t)
+	})
+}
+
+func (l *Ledger) tick(t *txn) error {
+	wall := micros(l.clock())
+	last, err := lastTime(t)
+	if err != nil {
+		return err
+	}
+	t.now = max(wall, last)
+	if last-wall > MaxClockLag.Microseconds() {
+		t.lag = &ClockError{Wall: fromMicros(wall), Last: fromMicros(last)}
+	}
+	_, err = t.Exec(`INSERT INTO meta(key, value) VALUES ('time', ?1) ON CONFLICT(key) DO UPDATE SET value = ?1`,
+		strconv.FormatInt(t.now, 10))
+	return err
+}
+
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func lastTime(q queryer) (int64, error) {
+	var s string
+	err := q.QueryRowContext(context.Background(), `SELECT value FROM meta WHERE key = 'time'`).Scan(&s)
+	if err == sql.ErrNoRows {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(s, 10, 64)
+}
+
+// Now is max(wall clock, newest record). The error is a *ClockError if the
+// clock is too far behind to send anything.
+func (l *Ledger) Now() (time.Time, error) {
+	wall := l.clock()
+	us, err := lastTime(l.read)
+	if err != nil {
+		return wall, fmt.Errorf("reading the ledger's time: %w", err)
+	}
+	last := fromMicros(us)
+	if last.Sub(wall) > MaxClockLag {
+		return last, &ClockError{Wall: wall, Last: last}
+	}
+	if last.After(wall) {
+		return last, nil
+	}
+	return wall, nil
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}

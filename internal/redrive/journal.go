@@ -1,0 +1,228 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+)
+
+// ErrLimit means that the hour's limit is used up.
+var ErrLimit = errors.New("the hour's limit of this queue is used up")
+
+// journal is the rein on a store during one run. Its order is: ledger, log,
+// effect, ledger, log. A crash
+//   - before Intend's ledger write: the item is still claimed;
+//   - between ledger and log, or between log and effect: the item is intended,
+//     and the store tells that nothing was sent;
+//   - between the effect and Record: the item is intended, and the store's
+//     receipt tells that it was sent, or nobody can: unknown;
+//   - between Record's ledger write and the log: the next executor writes the
+//     log's record (auditLeft).
+type journal struct {
+	e     *Executor
+	o     Order
+	run   string
+	fence int64
+	stop  context.Context // ends when the run is to stop between two batches
+	lost  atomic.Bool     // another executor has the plan
+	mu    sync.Mutex      // one Record at a time, so that the log's order is the ledger's
+}
+
+// Admit asks whether the run may go on, waits for pace, and takes a share of the
+// hour's limit. Nothing is held while it waits.
+func (j *journal) Admit(ctx context.Context, n int) (int, error) {
+	if err := j.mayGoOn(ctx); err != nil {
+		return 0, err
+	}
+	admitted, wait, err := j.e.Ledger.Pace(ctx, j.o.Physical, j.o.Rate, n)
+	if err != nil {
+		return 0, err
+	}
+	if wait > 0 {
+		if err := j.e.wait(j.stop, wait); err != nil {
+			return 0, ErrStopped
+		}
+		// Much can have happened meanwhile.
+		if err := j.mayGoOn(ctx); err != nil {
+			return 0, err
+		}
+	}
+	granted, err := j.e.Ledger.Reserve(ctx, j.o.Plan, j.fence, j.o.Physical, j.o.PerHour, admitted)
+	if err != nil {
+		return 0, err
+	}
+	if granted == 0 {
+		return 0, ErrLimit
+	}
+	return granted, nil
+}
+
+func (j *journal) mayGoOn(ctx context.Context) error {
+	if j.stop.Err() != nil {
+		return ErrStopped
+	}
+	if j.lost.Load() {
+		return &ledger.FenceError{Plan: j.o.Plan}
+	}
+	return j.o.Check(ctx)
+}
+
+// Intend makes the intent durable in the ledger, then in the log.
+func (j *journal) Intend(ctx context.Context, ticket string, ns ...int) error {
+	if err := j.e.Ledger.Intend(ctx, j.o.Plan, j.run, j.fence, ticket, ns); err != nil {
+		return err
+	}
+	items := make([]audit.Item, len(ns))
+	for i, n := range ns {
+		items[i] = audit.Item{N: n, Commit: j.o.Commit(n)}
+	}
+	return j.append(ctx, audit.PhaseIntent, func(r *audit.Record) {
+		r.Items = items
+		r.Args = []audit.Arg{{Key: "ticket", Value: ticket}}
+	})
+}
+
+// Record makes outcomes durable in the ledger, then in the log.
+func (j *journal) Record(ctx context.Context, outcomes ...backends.Outcome) error {
+	return j.record(ctx, audit.PhaseOutcome, outcomes)
+}
+
+func (j *journal) record(ctx context.Context, phase string, outcomes []backends.Outcome) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	ctx = context.WithoutCancel(ctx) // the effect has happened
+	if err := j.e.Ledger.Record(ctx, j.o.Plan, outcomes); err != nil {
+		return err
+	}
+	if err := j.log(ctx, phase, outcomes); err != nil {
+		return err
+	}
+	if err := j.e.Ledger.AuditedPlan(ctx, j.o.Plan); err != nil {
+		return err
+	}
+	if j.o.Progress != nil {
+		j.o.Progress()
+	}
+	return nil
+}
+
+func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Outcome) error {
+	items := make([]audit.Item, len(outcomes))
+	cause := ""
+	for i, o := range outcomes {
+		items[i] = audit.Item{N: o.N, State: string(o.State), Code: string(o.Code), NewID: o.NewID}
+		if o.Cause != nil && cause == "" {
+			cause = j.o.Redact(o.Cause.Error())
+		}
+	}
+	return j.append(ctx, phase, func(r *audit.Record) { r.Items, r.Err = items, cause })
+}
+
+// auditLeft writes the outcomes that an earlier executor stored in the ledger
+// and could not write to the log any more.
+func (j *journal) auditLeft(ctx context.Context) error {
+	tickets, err := j.e.Ledger.Unaudited(ctx, j.o.Plan)
+	if err != nil || len(tickets) == 0 {
+		return err
+	}
+	left := map[string]bool{}
+	for _, t := range tickets {
+		left[t] = true
+	}
+	var outcomes []backends.Outcome
+	for it, err := range j.e.Ledger.Items(ctx, j.o.Plan) {
+		if err != nil {
+			return err
+		}
+		if left[it.Ticket] && it.State != backends.Intended {
+			outcomes = append(outcomes, backends.Outcome{N: it.N, State: it.State, Code: it.Code, NewID: it.NewID})
+		}
+	}
+	if len(outcomes) > 0 {
+		if err := j.log(ctx, audit.PhaseRecovery, outcomes); err != nil {
+			return fmt.Errorf("recording what an earlier executor did: %w", err)
+		}
+	}
+	return j.e.Ledger.AuditedPlan(ctx, j.o.Plan)
+}
+
+func (j *journal) append(ctx context.Context, phase string, fill func(*audit.Record)) error {
+	r := j.o.Record
+	r.Phase, r.Plan, r.Run, r.Queue = phase, j.o.Digest, j.run, j.o.Queue
+	fill(&r)
+	head, err := j.e.Log.Append(ctx, r)
+	if err != nil {
+		return err
+	}
+	if phase != audit.PhaseRun && phase != audit.PhaseIntent {
+		return nil
+	}
+	return j.e.Ledger.SetHead(ctx, ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash})
+}
+
+// beat renews the lease until the returned function is called.
+func (j *journal) beat(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(Lease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			var fence *ledger.FenceError
+			if err := j.e.Ledger.Renew(ctx, j.o.Plan, j.fence, Lease); errors.As(err, &fence) {
+				j.lost.Store(true)
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func (e *Executor) wait(ctx context.Context, d time.Duration) error {
+	if e.Wait != nil {
+		return e.Wait(ctx, d)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// resolver is the journal while a store answers doubts: it records, and refuses
+// to let anything be sent.
+type resolver struct{ *journal }
+
+// Admit refuses: an answer about the past needs no admission.
+func (r *resolver) Admit(context.Context, int) (int, error) {
+	return 0, errors.New("a store may not send while it resolves")
+}
+
+// Intend refuses.
+func (r *resolver) Intend(context.Context, string, ...int) error {
+	return errors.New("a store may not send while it resolves")
+}
+
+// Record notes what the store found out.
+func (r *resolver) Record(ctx context.Context, outcomes ...backends.Outcome) error {
+	return r.record(ctx, audit.PhaseResolve, outcomes)
+}
