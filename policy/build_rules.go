@@ -60,8 +60,10 @@ func (b *builder) bounds(at string, r *Range) {
 // shadows refuses a rule that can never decide anything: a never rule or an
 // earlier rule takes every message that it takes.
 func (b *builder) shadows(q *Queue, at string) {
-	if len(b.faults) > 0 {
-		return // half a condition covers too much
+	for path := range b.bad {
+		if strings.HasPrefix(path, at+"/rules/") {
+			return // half a condition covers too much
+		}
 	}
 	for i, r := range q.Rules {
 		for j, other := range q.Rules {
