@@ -127,16 +127,15 @@ func (c *call) keep(ctx context.Context, d *draft, p *plan.Plan) (ledger.Plan, e
 	if p.Mode == "direct" {
 		row.State = ledger.Approved
 	}
-	for i := range d.items {
-		d.items[i].N = i
-	}
 	caps := ledger.Caps{PlansPerQueue: d.t.q.Approval.MaxPending, PerHour: p.PerHour}
 	supersede, err := c.superseded(ctx, d)
 	if err != nil {
 		return row, err
 	}
-	err = c.st.ledger.Create(ctx, row, d.items, caps, supersede...)
-	return row, createRefusal(d, err)
+	if err := c.st.ledger.Create(ctx, row, d.items, caps, supersede...); err != nil {
+		return row, createRefusal(d, err)
+	}
+	return row, c.st.ledger.Snapshot(ctx, row.ID, d.befores, c.pol.Defaults.Snapshots.Keep)
 }
 
 // superseded are the plans that this request takes the place of: the one it
@@ -177,23 +176,22 @@ func createRefusal(d *draft, err error) error {
 }
 
 // secrets is what proves a plan's commitments, a JSON line an item: the salt,
-// the digest of the envelope, and both bodies of what is patched. It stands
-// apart from the log, so that content can be erased and the chain stays valid.
+// the digest of the envelope, and the body that is sent instead of the stored
+// one. It stands apart from the log, so that content can be erased and the chain
+// stays valid.
 func (d *draft) secrets() ([]byte, error) {
 	type line struct {
 		N        int    `json:"n"`
 		ID       string `json:"id"`
 		Salt     string `json:"salt"`
 		Envelope string `json:"envelope_sha256"`
-		Before   string `json:"body_before,omitempty"` // base64
-		After    string `json:"body_after,omitempty"`
+		Body     string `json:"body,omitempty"` // base64
 	}
 	var out []byte
 	for i, it := range d.items {
 		l := line{N: i, ID: showID(it.Ref.ID), Salt: hex.EncodeToString(it.Salt[:]), Envelope: it.Ref.Hex()}
 		if it.Body != nil {
-			l.Before = base64.StdEncoding.EncodeToString(d.befores[it.N])
-			l.After = base64.StdEncoding.EncodeToString(it.Body)
+			l.Body = base64.StdEncoding.EncodeToString(it.Body)
 		}
 		b, err := json.Marshal(l)
 		if err != nil {

@@ -217,6 +217,14 @@ func (c *call) weigh(ctx context.Context, d *draft) error {
 		order[id] = i
 	}
 	slices.SortFunc(d.items, func(a, b ledger.Item) int { return order[a.Ref.ID] - order[b.Ref.ID] })
+	befores := map[int][]byte{}
+	for i, it := range d.items {
+		if b, ok := d.befores[it.N]; ok {
+			befores[i] = b
+		}
+		d.items[i].N = i
+	}
+	d.befores = befores
 	return nil
 }
 

@@ -105,7 +105,7 @@ func (c *call) showLetters(ctx context.Context, t *target, row ledger.Plan, doc 
 		found[d.ID] = ShownLetter{ID: showID(d.ID), Outcome: outcomeWord(it.State), Died: stamp(d.Times.Dead), Error: backends.Hostile(v.message), Replays: replays[d.ID].Count}
 		if it.Body != nil && diffs < maxDiffs {
 			diffs++
-			diff.WriteString(c.planDiff(t.q, doc, d, it, &v, reveal))
+			diff.WriteString(c.planDiff(ctx, t.q, row.ID, doc, d, it, &v, reveal))
 		}
 		return nil
 	}, func(string) {})
@@ -123,14 +123,19 @@ func (c *call) showLetters(ctx context.Context, t *target, row ledger.Plan, doc 
 	res.Fix = c.fixText(ctx, t, doc)
 }
 
-// planDiff shows what an item changes, hiding what the policy hides.
-func (c *call) planDiff(q *policy.Queue, doc *plan.Plan, d *backends.DeadLetter, it ledger.Item, v *seen, reveal bool) string {
+// planDiff shows what an item changes, hiding what the policy hides. The body
+// before is the one that was kept: the store's may be changed already.
+func (c *call) planDiff(ctx context.Context, q *policy.Queue, id string, doc *plan.Plan, d *backends.DeadLetter, it ledger.Item, v *seen, reveal bool) string {
+	before, err := c.st.ledger.Original(ctx, id, it.N)
+	if err != nil || before == nil {
+		before = d.Payload.Bytes
+	}
 	out := changed{body: it.Body}
 	if doc.Body {
 		out.paths = []string{""}
-		return diffText(q, d.ID, d.Payload.Bytes, v.body.hidden, out)
+		return diffText(q, d.ID, before, v.body.hidden, out)
 	}
-	diff, err := rawjson.Diff(d.Payload.Bytes, it.Body)
+	diff, err := rawjson.Diff(before, it.Body)
 	if err != nil {
 		return ""
 	}
@@ -145,7 +150,7 @@ func (c *call) planDiff(q *policy.Queue, doc *plan.Plan, d *backends.DeadLetter,
 		}
 		out.paths = append(out.paths, ch.Pointer.String())
 	}
-	return diffText(&shown, d.ID, d.Payload.Bytes, v.body.hidden, out)
+	return diffText(&shown, d.ID, before, v.body.hidden, out)
 }
 
 // fixText says whether failures stopped after the fix.
