@@ -39,7 +39,7 @@ func (w When) String() string {
 		parts = append(parts, "age is "+w.Age.String())
 	}
 	if w.Quiet != nil {
-		parts = append(parts, fmt.Sprintf("quiet for %s", w.Quiet.Min))
+		parts = append(parts, "quiet for "+short(w.Quiet.Min))
 	}
 	if w.Patched != nil {
 		parts = append(parts, fmt.Sprintf("patched is %t", *w.Patched))
