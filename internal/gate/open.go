@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,7 +75,8 @@ func loadPolicy(o Options) (*policy.Policy, error) {
 		return nil, err
 	}
 	var faults policy.Faults
-	for _, b := range p.Backends {
+	for _, name := range slices.Sorted(maps.Keys(p.Backends)) {
+		b := p.Backends[name]
 		d, ok := o.Drivers[b.Kind]
 		if !ok || d.Check == nil {
 			continue

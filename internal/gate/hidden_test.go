@@ -1,0 +1,167 @@
+package gate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/gate"
+)
+
+// answers asks everything that an agent can ask about one letter of orders and
+// returns all that it is told, without nonces, times and fresh ids.
+func answers(t *testing.T, h *house, id, group string) string {
+	t.Helper()
+	a := h.agent()
+	var b strings.Builder
+	say := func(v any, err error) {
+		if err != nil {
+			fmt.Fprintf(&b, "error %v\n", err)
+			return
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(data, '\n'))
+	}
+	ctx := t.Context()
+	say(a.Group(ctx, gate.GroupArgs{Queue: "orders"}))
+	say(a.List(ctx, gate.ListArgs{Queue: "orders"}))
+	say(a.Inspect(ctx, gate.InspectArgs{Queue: "orders", ID: id}))
+	for _, word := range []string{"4111", "5500", "declined", "[redacted]"} {
+		say(a.List(ctx, gate.ListArgs{Queue: "orders", Filter: &gate.Filter{ErrorContains: word}}))
+	}
+	for _, patch := range []string{
+		`[{"op":"replace","path":"/card","value":"4111111111111111"}]`,
+		`[{"op":"replace","path":"/card","value":"5500000000000004"}]`,
+		`[{"op":"test","path":"/card","value":"4111111111111111"}]`,
+		`[{"op":"test","path":"/note","value":"card 4111111111111111"},{"op":"replace","path":"/currency","value":"EUR"}]`,
+		`[{"op":"test","path":"","value":{}}]`,
+		`[{"op":"remove","path":"/card"}]`,
+		`[{"op":"copy","from":"/card","path":"/currency"}]`,
+		`[{"op":"move","from":"/card","path":"/currency"}]`,
+		`[{"op":"copy","from":"","path":"/currency"}]`,
+		`[{"op":"add","path":"/card/x","value":1}]`,
+		`[{"op":"replace","path":"/currency","value":"EUR"}]`,
+		`[{"op":"replace","path":"","value":{}}]`,
+	} {
+		say(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", ID: id, Patch: gate.RawJSON(patch), ResponseFormat: "detailed"}))
+	}
+	for _, merge := range []string{`{"card":"4111111111111111"}`, `{"card":null}`, `{"card":{}}`, `{"card":{"x":1}}`, `{"currency":"EUR"}`, `[]`, `"x"`} {
+		say(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", ID: id, MergePatch: gate.RawJSON(merge)}))
+	}
+	body := `{"card":"4111111111111111"}`
+	say(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", ID: id, ReplaceBody: &body}))
+	for _, card := range []string{"4111111111111111", "5500000000000004"} {
+		p, err := a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", ID: id, Patch: gate.RawJSON(`[{"op":"replace","path":"/card","value":"` + card + `"}]`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		say(a.RequestRedrive(ctx, gate.RedriveArgs{Queue: "orders", ID: id, PatchID: p.PatchID, Reason: "r", DryRun: true}))
+	}
+	say(a.RequestRedrive(ctx, gate.RedriveArgs{Queue: "orders", ID: id, Reason: "r", DryRun: true}))
+	return regexp.MustCompile(`data [0-9a-f]{16}|p-[a-z0-9]{8}|"(as_of|expires)":"[^"]*"`).ReplaceAllString(b.String(), "…")
+}
+
+// Two letters that differ only in what the policy hides give the same answers
+// to every question.
+func TestNoOracle(t *testing.T) {
+	for _, message := range []string{"CardError: %s declined", `ValueError: unknown currency "EU" for %s`} {
+		var said []string
+		for _, card := range []string{"4111111111111111", "5500000000000004"} {
+			h := open(t, standard)
+			h.policy(strings.Replace(standard, "allow: [/currency, /items/*/sku]", "allow: [/currency, /card]", 1))
+			id := h.kill("orders", 1, fmt.Sprintf(message, card), `{"currency":"EU","card":"`+card+`","note":"card `+card+`"}`)[0]
+			text := answers(t, h, id, "")
+			if strings.Contains(strings.ReplaceAll(text, `"value":"`, ""), card) {
+				t.Errorf("an answer holds the hidden value:\n%s", text)
+			}
+			said = append(said, text)
+		}
+		if said[0] != said[1] {
+			a, b := strings.Split(said[0], "\n"), strings.Split(said[1], "\n")
+			for i := range a {
+				if a[i] != b[i] {
+					t.Errorf("question %d tells them apart:\n%s\n%s", i, a[i], b[i])
+				}
+			}
+		}
+	}
+}
+
+func TestWithheldBody(t *testing.T) {
+	h := open(t, standard)
+	for name, body := range map[string]string{
+		"duplicate names": `{"card":"4111111111111111","card":"4111111111111112"}`,
+		"not JSON":        `card=4111-secret-word`,
+		"trailing data":   `{"card":"x"} secretword`,
+	} {
+		id := h.kill("orders", 1, "CardError: in "+body, body)[0]
+		in := must[*gate.InspectResult](t)(h.agent().Inspect(t.Context(), gate.InspectArgs{Queue: "orders", ID: id}))
+		if in.Payload.Withheld == "" || in.Payload.Patchable || strings.Contains(in.Text, "secret") || strings.Contains(in.Text, "41111") {
+			t.Errorf("%s: got %+v", name, in)
+		}
+		pr := must[*gate.PatchResult](t)(h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "orders", ID: id, Patch: gate.RawJSON(`[{"op":"add","path":"/currency","value":"EUR"}]`)}))
+		if pr.Applies != 0 || pr.PatchID != "" {
+			t.Errorf("%s: patched: %+v", name, pr)
+		}
+	}
+}
+
+func TestPatchRules(t *testing.T) {
+	const body = `{"currency":"EU","amount":5,"items":[{"sku":"a","n":1},{"sku":"b"}],"big":9007199254740993,"card":"x"}`
+	cases := []struct {
+		name, patch string
+		applies     bool
+		words       string
+	}{
+		{"allowed", `[{"op":"replace","path":"/currency","value":"EUR"}]`, true, ""},
+		{"allowed in a list", `[{"op":"replace","path":"/items/1/sku","value":"c"}]`, true, ""},
+		{"not allowed", `[{"op":"replace","path":"/amount","value":6}]`, false, "/amount"},
+		{"an operation that changes nothing may name any path", `[{"op":"test","path":"/amount","value":5},{"op":"replace","path":"/currency","value":"EUR"}]`, true, ""},
+		{"a detour", `[{"op":"copy","from":"/amount","path":"/currency"},{"op":"replace","path":"/amount","value":1}]`, false, "/amount"},
+		{"a missing path", `[{"op":"replace","path":"/nope","value":1}]`, false, "no such path"},
+		{"an index with a zero in front", `[{"op":"replace","path":"/items/01/sku","value":"c"}]`, false, "no such path"},
+		{"an element removed", `[{"op":"remove","path":"/items/0"}]`, false, "/items"},
+		{"two big ids are not one", `[{"op":"replace","path":"/big","value":9007199254740992}]`, false, "/big"},
+		{"nothing changes", `[{"op":"replace","path":"/currency","value":"EU"}]`, false, ""},
+		{"the root", `[{"op":"add","path":"","value":{"currency":"EUR"}}]`, false, "hides"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			h := open(t, standard)
+			id := h.kill("orders", 1, "boom", body)[0]
+			res, err := h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "orders", ID: id, Patch: gate.RawJSON(tc.patch)})
+			if err != nil {
+				if tc.applies || tc.words == "" || !strings.Contains(err.Error(), tc.words) {
+					t.Fatalf("got %v", err)
+				}
+				return
+			}
+			if tc.applies != (res.Applies == 1) || tc.applies != (res.PatchID != "") {
+				t.Errorf("got %+v", res)
+			}
+			if tc.words != "" && (len(res.Why) == 0 || !strings.Contains(res.Why[0].Why, tc.words)) {
+				t.Errorf("why %+v lacks %q", res.Why, tc.words)
+			}
+		})
+	}
+}
+
+func TestBadPatches(t *testing.T) {
+	h := open(t, standard)
+	id := h.kill("orders", 1, "boom", `{"currency":"EU"}`)[0]
+	long := `[{"op":"replace","path":"/currency","value":"` + strings.Repeat("x", gate.MaxPatchBytes) + `"}]`
+	for _, patch := range []string{`{}`, `[{"op":"jump","path":"/a"}]`, `[{"op":"add","path":"a","value":1}]`, `[{"op":"add","path":"/a"}]`,
+		`[{"op":"add","path":"/a","value":1,"value":2}]`, `[`, `nope`, long, "[{\"op\":\"add\",\"path\":\"/a\",\"value\":\"\xff\"}]"} {
+		_, err := h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "orders", ID: id, Patch: gate.RawJSON(patch)})
+		refused(t, err, gate.CodeBadArgument, "`patch`")
+	}
+	_, err := h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "orders", ID: id})
+	refused(t, err, gate.CodeBadArgument, "exactly one")
+	_, err = h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "frozen", ID: id, Patch: gate.RawJSON(`[{"op":"add","path":"/a","value":1}]`)})
+	refused(t, err, gate.CodePolicy, "allows no patch")
+}
