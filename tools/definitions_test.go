@@ -398,7 +398,7 @@ func yes(b bool) string {
 
 // TestListIsAsCounted compares the wire with the definitions.
 func TestListIsAsCounted(t *testing.T) {
-	s, err := newServer(new(gate.Agent), Options{Version: "test"})
+	s, err := newServer(new(gate.Agent), all(), Options{Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

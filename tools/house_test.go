@@ -84,10 +84,16 @@ type house struct {
 }
 
 func newHouse(t *testing.T) *house {
+	h := newUnconnected(t)
+	h.connect()
+	return h
+}
+
+func newUnconnected(t *testing.T) *house {
 	h := &house{t: t, folder: t.TempDir(), done: make(chan error, 1)}
 	h.table()
 	h.open()
-	h.connect()
+	t.Cleanup(func() { h.agent.Close(context.Background()) })
 	return h
 }
 
@@ -153,7 +159,6 @@ func (h *house) connect() {
 		cancel()
 		inW.Close()
 		outR.Close()
-		h.agent.Close(context.Background())
 	})
 }
 

@@ -38,3 +38,11 @@ func sentence(ctx context.Context, err error) (text string, ok bool) {
 	}
 	return "", false
 }
+
+// unrecorded reports whether the gate did nothing for a call because it was not
+// in the log, which is also so if the client took it back at that very moment.
+// Then the transport records it, or fails to for the same reason.
+func unrecorded(err error) bool {
+	r, ok := errors.AsType[*gate.Refusal](err)
+	return ok && r.Code == gate.CodeAudit
+}

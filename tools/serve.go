@@ -24,10 +24,14 @@ type Options struct {
 // Serve answers one client of a until in ends, out breaks or ctx ends; the end
 // of in and of ctx are no errors. It does not close a.
 func Serve(ctx context.Context, a *gate.Agent, in io.Reader, out io.Writer, o Options) error {
+	return serve(ctx, a, all(), in, out, o)
+}
+
+func serve(ctx context.Context, a *gate.Agent, tools []tool, in io.Reader, out io.Writer, o Options) error {
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr
 	}
-	s, err := newServer(a, o)
+	s, err := newServer(a, tools, o)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // newServer has the tools and prompts and announces nothing that it does not do:
 // no changing lists, no subscriptions, no tasks, no questions to the client.
-func newServer(a *gate.Agent, o Options) (*server.MCPServer, error) {
+func newServer(a *gate.Agent, tools []tool, o Options) (*server.MCPServer, error) {
 	s := server.NewMCPServer("redrive-mcp", o.Version,
 		server.WithTitle("Dead-letter queues"),
 		server.WithInstructions(instructions),
@@ -24,7 +24,7 @@ func newServer(a *gate.Agent, o Options) (*server.MCPServer, error) {
 		server.WithCompletions(),
 		server.WithPromptCompletionProvider(prompts.Completer{Queues: a.Queues}),
 	)
-	for _, t := range all() {
+	for _, t := range tools {
 		schema, err := t.schema()
 		if err != nil {
 			return nil, err
@@ -51,10 +51,15 @@ func (t *tool) handler(a *gate.Agent, schema *args.Schema) server.ToolHandlerFun
 			c.Refused("cancelled before it ran")
 			return mcp.NewToolResultError("The call was cancelled before it did anything."), nil
 		}
-		c.Recorded() // the gate writes its own record, before anything else
 		result, err := do(ctx, a)
 		if err == nil {
+			c.Recorded()
 			return success(result)
+		}
+		if unrecorded(err) {
+			c.Refused("it was not carried out, because it was taken back or could not be recorded")
+		} else {
+			c.Recorded()
 		}
 		text, ok := sentence(ctx, err)
 		if !ok {
