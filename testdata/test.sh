@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change is merged, in one command:
+#
+#   ./testdata/test.sh                       all checks and all tests
+#   ./testdata/test.sh -run Patch ./policy   arguments go to "go test" instead of ./...
+#
+# It needs Go. What else the tests need, a C compiler for the race detector and a
+# PostgreSQL server, it installs as root on Debian and Ubuntu and otherwise asks
+# for. The server is private, lives in a temporary folder and is gone afterwards.
+# To use another throw-away server, set REDRIVE_TEST_POSTGRES to a superuser's DSN.
+#
+# A missing service is a failure, and so is a skipped test.
+set -u -o pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. testdata/services/postgres.sh
+
+failed="" # the steps that failed, for the last line
+step=""   # process group of the step that runs
+
+heading() { printf '\n== %s\n' "$*"; }
+die() {
+  printf 'test.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+# --- cleaning up, on every way out
+
+cleanup() {
+  trap '' INT TERM HUP # a second Ctrl-C must not leave a server behind
+  if [ -n "$step" ] && kill -TERM -- "-$step" 2>/dev/null; then
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+      kill -0 -- "-$step" 2>/dev/null || break
+      sleep 0.2
+    done
+    kill -KILL -- "-$step" 2>/dev/null
+  fi
+  postgres_stop
+  # A process that was just killed may still write for a moment.
+  rm -rf "$work" 2>/dev/null || { sleep 1; rm -rf "$work"; }
+}
+
+# --- what the tests need
+
+# apt_updated: the lists of a fresh machine are empty or stale; once is enough.
+apt_updated=""
+apt_install() {
+  local apt=(apt-get -qq -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold)
+  export DEBIAN_FRONTEND=noninteractive
+  if [ -z "$apt_updated" ]; then "${apt[@]}" update || return; fi
+  apt_updated=yes
+  "${apt[@]}" install --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { cat "$work/apt.log" >&2; return 1; }
+}
+
+can_install() { [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; }
+
+need_compiler() {
+  command -v "$(go env CC)" >/dev/null && return
+  can_install || die "go test -race needs a C compiler ($(go env CC)), and there is none. Install one (Debian: gcc and libc6-dev)."
+  echo "installing a C compiler"
+  apt_install gcc libc6-dev || die "installing gcc failed"
+}
+
+need_postgres() {
+  if [ -n "${REDRIVE_TEST_POSTGRES:-}" ]; then
+    echo "PostgreSQL of REDRIVE_TEST_POSTGRES"
+    return
+  fi
+  if ! postgres_find >/dev/null; then
+    can_install || die "the tests need a PostgreSQL server, and initdb, postgres and pg_isready were not found.
+Install them (Debian: apt-get install postgresql), or set REDRIVE_TEST_POSTGRES=<superuser DSN of a throw-away server>."
+    echo "installing PostgreSQL"
+    postgres_install || die "installing PostgreSQL failed"
+  fi
+  postgres_start "$work/pg" || die "PostgreSQL did not start; set REDRIVE_TEST_POSTGRES=<superuser DSN of a throw-away server> to use another."
+}
+
+# --- the steps
+
+# run NAME COMMAND... runs a step in a process group of its own, in the
+# background: so a signal is answered at once, and the whole group, test binaries
+# and their children included, can be ended.
+run() {
+  local name=$1
+  shift
+  heading "$name"
+  set -m
+  "$@" </dev/null &
+  step=$!
+  set +m
+  wait "$step" || failed="$failed, $name"
+  step=""
+}
+
+formatted() {
+  local files
+  files=$("$(go env GOROOT)/bin/gofmt" -l .) || return
+  [ -z "$files" ] || { printf '%s\n' "$files"; return 1; }
+}
+
+# tests runs verbosely, because only so go names skipped tests, and shows what is
+# left without the lines of tests that pass: a heading is printed when something
+# stands under it.
+tests() {
+  go test -v -race -count=1 -timeout 40m -p 2 "$@" 2>&1 | tee "$work/test.log" | awk '
+    /^=== /                     { heading = $0; next }
+    /^ *--- PASS/ || /^PASS$/   { heading = ""; next }
+    { if (heading != "") print heading; heading = ""; print; fflush() }' || return
+  if grep -E '^ *--- SKIP' "$work/test.log"; then
+    echo "skipped tests count as failed"
+    return 1
+  fi
+  grep -qE '^ *--- PASS' "$work/test.log" || { echo "no test ran"; return 1; }
+}
+
+all_tests() {
+  tests ./... || return
+  if grep -F '[no tests to run]' "$work/test.log"; then
+    echo "a package with test files has no test"
+    return 1
+  fi
+}
+
+command -v go >/dev/null || die "Go is missing: https://go.dev/doc/install"
+work=$(mktemp -d "${TMPDIR:-/tmp}/redrive-test.XXXXXX") || exit 1
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+chmod 711 "$work" # the server runs as another user and lives below
+
+# Nothing of the caller's surroundings reaches the tests, and what a test that is
+# killed leaves behind goes away with the folder.
+unset "${!PG@}" REDRIVE_POLICY
+mkdir "$work/tmp"
+export TMPDIR="$work/tmp"
+
+heading services
+need_compiler
+need_postgres
+
+run gofmt formatted
+run "go vet" go vet ./...
+run staticcheck go tool staticcheck ./...
+# Golden files, snapshots and generated docs are compared by the tests themselves.
+if [ $# -gt 0 ]; then run "go test $*" tests "$@"; else run "go test ./..." all_tests; fi
+
+[ -z "$failed" ] || die "failed: ${failed#, }"
