@@ -52,21 +52,26 @@ func (t *tool) handler(a *gate.Agent, schema *args.Schema) server.ToolHandlerFun
 			return mcp.NewToolResultError("The call was cancelled before it did anything."), nil
 		}
 		result, err := do(ctx, a)
-		if err == nil {
-			c.Recorded()
-			return success(result)
+		if err != nil {
+			return mcp.NewToolResultError(t.failed(ctx, c, err)), nil
 		}
-		if unrecorded(err) {
-			c.Refused("it was not carried out, because it was taken back or could not be recorded")
-		} else {
-			c.Recorded()
-		}
-		text, ok := sentence(ctx, err)
-		if !ok {
-			text = c.Fail(fmt.Errorf("tool %s: %w", t.name, err))
-		}
-		return mcp.NewToolResultError(text), nil
+		c.Recorded()
+		return success(result)
 	}
+}
+
+// failed tells the transport who records a failed call, and gives the sentence
+// for the client.
+func (t *tool) failed(ctx context.Context, c *stdio.Call, err error) string {
+	if unrecorded(err) {
+		c.Refused("it was not carried out, because it was taken back or could not be recorded")
+	} else {
+		c.Recorded()
+	}
+	if text, ok := sentence(ctx, err); ok {
+		return text
+	}
+	return c.Fail(fmt.Errorf("tool %s: %w", t.name, err))
 }
 
 // promptHandler serves a prompt; what is wrong with its arguments is the

@@ -170,6 +170,9 @@ func TestPanicTellsTheClientNothing(t *testing.T) {
 	if !a.Result.IsError || !strings.HasPrefix(a.text(), "internal error ") || strings.Contains(a.raw, "secret-dsn") {
 		t.Errorf("answer %s", a.raw)
 	}
+	if !has(p.records(), Heard{"tools/call", "panic", a.text()}) {
+		t.Errorf("recorded %v", p.records())
+	}
 	id := strings.TrimPrefix(a.text(), "internal error ")
 	if e := p.stderr.String(); !strings.Contains(e, id) || !strings.Contains(e, "secret-dsn") || !strings.Contains(e, "goroutine") {
 		t.Errorf("stderr holds %q", e)

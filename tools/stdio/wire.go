@@ -80,7 +80,9 @@ func (w *wire) serve(ctx context.Context, m message) {
 func (w *wire) handle(ctx context.Context, m message) (answer mcp.JSONRPCMessage) {
 	defer func() {
 		if p := recover(); p != nil {
-			answer = m.failure(w.faults.report(p))
+			why := w.faults.report(p)
+			CallFrom(ctx).Refused(why)
+			answer = m.failure(why)
 		}
 	}()
 	answer = w.server.HandleMessage(ctx, m.forServer())
