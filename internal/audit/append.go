@@ -12,6 +12,7 @@ import (
 // maxBatch is how many callers share one write and one flush.
 const maxBatch = 256
 
+// request is one call of Append on its way to the writing goroutine.
 type request struct {
 	recs []Record
 	head Head
@@ -125,6 +126,7 @@ func (l *Log) admit(batch []*request) []*request {
 	})
 }
 
+// isFull tells a lack of room, which the reserve helps against, from a fault.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

@@ -57,6 +57,8 @@ func shrink(buf []byte, r *Record, limit int) (line []byte, hash string, used in
 	}
 }
 
+// advance makes the record that was just written the one to continue from.
+// Record 0 gives the log its id.
 func (c *chain) advance(r *Record, hash string) {
 	if c.next == 0 {
 		c.log = hash

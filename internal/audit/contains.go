@@ -50,7 +50,7 @@ func find(in io.ReaderAt, size int64, seq uint64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if raw == nil { // bytes without a newline, at the end
+		if raw == nil { // torn bytes at the end: what is looked for lies before
 			high = start
 			continue
 		}

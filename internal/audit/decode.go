@@ -45,6 +45,8 @@ func (d *decoder) fail(key int, err error) {
 	}
 }
 
+// str takes the bytes as they are where there is no escape, which is nearly
+// always.
 func (d *decoder) str(key int) string {
 	raw := d.l.vals[key]
 	if len(raw) == 0 {
@@ -115,6 +117,8 @@ func nextArg(dec *json.Decoder) (Arg, error) {
 	return Arg{name, value}, err
 }
 
+// argValue returns a number as int64, or as uint64 if it needs that; never as a
+// float, which would change it.
 func argValue(raw json.RawMessage) (any, error) {
 	switch raw[0] {
 	case '"':

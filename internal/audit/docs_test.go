@@ -53,6 +53,8 @@ func TestScriptAcceptsARealLog(t *testing.T) {
 		head := mustAppend(t, log, r)
 		heads = append(heads, fmt.Sprintf("%d:%s", head.Seq, head.Hash))
 	}
+	long := mustAppend(t, log, Record{Phase: PhaseOutcome, Why: strings.Repeat("\u202e", 9000), Items: make([]Item, 500)})
+	heads = append(heads, fmt.Sprintf("%d:%s", long.Seq, long.Hash))
 	last := heads[len(heads)-1]
 	for _, known := range [][]string{nil, {last}, {heads[0], heads[3], last}} {
 		if out, ok := script(t, state, known...); !ok || !strings.Contains(out, last) {

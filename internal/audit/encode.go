@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 )
 
+// A line has room for a few long strings or for many short ones; these limits
+// come first, and a record that is still too long is cut further by shrink.
 const (
 	maxString = 4096 // runes of a string before it is cut
 	maxArgs   = 64
@@ -34,6 +36,8 @@ func appendRecord(buf []byte, r *Record, limit int) ([]byte, string) {
 	return append(append(append(e.buf, `,"hash":"`...), hash...), "\"}\n"...), hash
 }
 
+// head writes what the verifying script matches as one prefix: keep it in step
+// with testdata/verify.sh.
 func (e *encoder) head(r *Record) {
 	e.buf = append(e.buf, `{"v":`...)
 	e.buf = strconv.AppendInt(e.buf, Version, 10)
@@ -46,6 +50,7 @@ func (e *encoder) head(r *Record) {
 	e.whole("phase", r.Phase)
 }
 
+// body follows the order of keys in scan.go, which accepts no other.
 func (e *encoder) body(r *Record) {
 	e.field("actor", r.Actor)
 	e.field("client", r.Client)
@@ -124,6 +129,8 @@ func (e *encoder) args(args []Arg) {
 	e.buf = append(e.buf, '}')
 }
 
+// arg writes numbers as they are: a reader that holds them in floating point
+// loses digits, so callers pass ids as strings.
 func (e *encoder) arg(key string, value any) {
 	e.buf = appendString(e.buf, key)
 	e.buf = append(e.buf, ':')
@@ -160,6 +167,8 @@ func (e *encoder) list(values []string) {
 	e.buf = append(e.buf, ']')
 }
 
+// items writes n always and first, also when it is 0: the verifier reads it
+// without taking the rest apart.
 func (e *encoder) items(items []Item) {
 	if len(items) == 0 {
 		return

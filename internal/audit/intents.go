@@ -49,6 +49,8 @@ func (in *intents) note(l *line) {
 	}
 }
 
+// begin adds the items of an intent. A plan is sent in batches, so there may be
+// open items of earlier ones.
 func (in *intents) begin(key string, l *line) {
 	open := in.open[key]
 	if open == nil {
@@ -72,6 +74,7 @@ func (in *intents) recovery(l *line) {
 	}
 }
 
+// dangling lists what is open, oldest first.
 func (in *intents) dangling() []Dangling {
 	var all []Dangling
 	for _, open := range in.open {

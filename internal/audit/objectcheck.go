@@ -31,6 +31,8 @@ func newObjectCheck(state *durable.Folder) *objectCheck {
 	return &objectCheck{state: state, checked: make(map[[hashLen]byte]bool)}
 }
 
+// note looks at a plan the first time a record names it. A plan that is no
+// SHA-256 is no object.
 func (c *objectCheck) note(l *line) {
 	plan := l.text(keyPlan)
 	if len(plan) != hashLen || !isHex(plan) {

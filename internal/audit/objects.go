@@ -10,7 +10,8 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/internal/durable"
 )
 
-// Folders of the state folder that this package keeps.
+// Folders of the state folder that this package keeps. maxObject keeps a reader
+// from taking a huge file that somebody put there into memory.
 const (
 	logFolder      = "audit"
 	objectFolder   = "objects"

@@ -64,6 +64,8 @@ func Read(ctx context.Context, state *durable.Folder, q Query) iter.Seq2[Record,
 	}
 }
 
+// read leaves the hash alone: a person who searches a damaged log must see what
+// is there, and Verify says what of it holds.
 func read(ctx context.Context, dir *durable.Folder, q *Query, yield func(Record, error) bool) error {
 	names, _, err := segments(dir)
 	if err != nil {
@@ -101,6 +103,7 @@ func startingAt(names []string, from uint64) []string {
 	return names
 }
 
+// maxTail bounds the memory of Tail; who needs more uses Read.
 const maxTail = 10_000
 
 // Tail returns the newest n records, oldest first, at most 10,000, without
@@ -126,6 +129,8 @@ func Tail(state *durable.Folder, n int) ([]Record, error) {
 	return newestFirst, nil
 }
 
+// tailOf goes back line by line from the end of a segment. Bytes behind the last
+// newline are passed over, as Read does.
 func tailOf(dir *durable.Folder, name string, newestFirst []Record, n int) ([]Record, error) {
 	file, err := dir.OpenFile(name, os.O_RDONLY)
 	if err != nil {

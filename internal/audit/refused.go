@@ -13,7 +13,8 @@ const (
 	refusedKinds  = 64
 )
 
-// kind is what makes two refusals the same.
+// kind is what makes two refusals the same. Arguments are not part of it: they
+// are what a client that floods can vary for nothing.
 type kind struct{ tool, queue, err, actor, session string }
 
 // tally counts the refusals of one kind within a window.
@@ -23,6 +24,7 @@ type tally struct {
 	count int          // after the first
 }
 
+// tallies are the kinds of the window that is open now.
 type tallies struct {
 	mu    sync.Mutex
 	open  map[kind]*tally

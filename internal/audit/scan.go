@@ -152,7 +152,8 @@ func skipKind(raw []byte, i, key int) int {
 	return skipString(raw, i)
 }
 
-// check looks at the fields that every record has.
+// check looks at the fields that every record has. Their order was checked on
+// the way, so it is enough that none is missing.
 func (l *line) check() error {
 	for _, key := range [...]int{keyV, keySeq, keyPrev, keyTS, keyLog, keyOp, keyPhase, keyHash} {
 		if l.vals[key] == nil {

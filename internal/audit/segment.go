@@ -20,12 +20,15 @@ const (
 	tornPrefix    = "torn-"
 )
 
+// segmentName is the name of the segment whose first record has this seq. Twelve
+// digits keep names in the order of their numbers.
 func segmentName(first uint64) string {
 	return fmt.Sprintf("%0*d%s", segmentDigits, first, segmentSuffix)
 }
 
-// segmentFirst returns the seq in a segment's name.
-func segmentFirst(name string) (uint64, bool) {
+// segmentFirst returns the seq in a segment's name; ok is false for other files,
+// which are ignored.
+func segmentFirst(name string) (first uint64, ok bool) {
 	digits, ok := strings.CutSuffix(name, segmentSuffix)
 	if !ok || len(digits) < segmentDigits {
 		return 0, false

@@ -4,6 +4,8 @@ package audit
 // if there is none. They accept what the writer writes: no whitespace, no
 // fractions, no escapes but \" \\ and \uXXXX.
 
+// maxDepth allows a list among the arguments and no more; it bounds the
+// recursion on hostile lines.
 const maxDepth = 4
 
 func skipString(raw []byte, i int) int {
@@ -50,6 +52,7 @@ func isHex(s []byte) bool {
 	return true
 }
 
+// skipNumber refuses leading zeros, as RFC 8259 does: one number has one form.
 func skipNumber(raw []byte, i int) int {
 	if i < len(raw) && raw[i] == '-' {
 		i++
@@ -83,7 +86,7 @@ func skipValue(raw []byte, i, depth int) int {
 	return skipNumber(raw, i)
 }
 
-// skipList goes over an object or an array.
+// skipList goes over an object or an array; end tells which.
 func skipList(raw []byte, i int, end byte, depth int) int {
 	if i++; i < len(raw) && raw[i] == end {
 		return i + 1

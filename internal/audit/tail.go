@@ -59,7 +59,8 @@ func readTail(dir *durable.Folder, flag int) (*tail, error) {
 	return t, nil
 }
 
-// measure finds the last newline and returns the line before it, or nil.
+// measure finds the last newline and returns the line before it, or nil. Only
+// what a newline ends was written as a whole.
 func (t *tail) measure() ([]byte, error) {
 	info, err := t.file.Stat()
 	if err != nil {
@@ -73,7 +74,8 @@ func (t *tail) measure() ([]byte, error) {
 	return raw, nil
 }
 
-// lastOf returns the last line of a finished segment.
+// lastOf returns the last line of a finished segment. Nobody writes to it any
+// more, so a torn end there is no crash.
 func lastOf(dir *durable.Folder, name string) ([]byte, error) {
 	t := &tail{name: name}
 	var err error
@@ -135,7 +137,9 @@ func lastLine(in io.ReaderAt, end int64) ([]byte, int64, error) {
 	return raw, last + 1, nil
 }
 
-// newlineBefore returns the offset of the last newline before end, or -1.
+// newlineBefore returns the offset of the last newline before end, or -1. It
+// reads backwards as far as it must, in little memory: a crash can leave any
+// number of bytes behind the last newline.
 func newlineBefore(in io.ReaderAt, end int64) (int64, error) {
 	buf := make([]byte, MaxLine)
 	for end > 0 {

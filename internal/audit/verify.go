@@ -45,6 +45,8 @@ func Verify(ctx context.Context, state *durable.Folder, opts VerifyOptions) (Rep
 	return v.report, ctx.Err()
 }
 
+// verifier is the state of one pass. The embedded line is the record at hand;
+// next, prev, log, ts and phase are what the chain demands of it.
 type verifier struct {
 	ctx     context.Context
 	opts    VerifyOptions
@@ -64,6 +66,7 @@ type verifier struct {
 	total, done, told int64
 }
 
+// all goes through the segments until one is bad.
 func (v *verifier) all(dir *durable.Folder) {
 	names, torn, err := segments(dir)
 	if err != nil {
@@ -81,6 +84,7 @@ func (v *verifier) all(dir *durable.Folder) {
 	v.finish(names, torn)
 }
 
+// totalSize is for the progress alone.
 func totalSize(dir *durable.Folder, names []string) (total int64) {
 	for _, name := range names {
 		// A segment that cannot be opened is reported when its turn comes.
@@ -117,6 +121,9 @@ func (v *verifier) segment(dir *durable.Folder, name string, newest bool) {
 	}
 }
 
+// foundLater says whether the record that is due stands further down, which
+// makes the gap a swap. Lines that do not hold are passed over: the first bad
+// record is known already.
 func (v *verifier) foundLater(raw []byte) bool {
 	found := sealed(raw) && v.scan(raw) == nil && v.seq == v.next
 	if found {
@@ -201,6 +208,8 @@ func (v *verifier) missingHeads(names []string) {
 	}
 }
 
+// anchor never says more than what was compared: a chain that holds looks the
+// same whether or not its end was cut off.
 func (v *verifier) anchor() string {
 	const none = "unanchored: nothing held outside proves that the tail is complete"
 	if len(v.expect) == 0 {

@@ -47,6 +47,8 @@ func (v *verifier) judge(raw []byte) (Kind, string) {
 	return "", ""
 }
 
+// judgePlace compares a record that holds by itself with the one before. The
+// log id comes first: in a foreign record seq and prev mean nothing.
 func (v *verifier) judgePlace() (Kind, string) {
 	switch {
 	case !v.ofThisLog():
@@ -86,7 +88,8 @@ func (v *verifier) count(n int64) {
 	}
 }
 
-// look collects what is to be reported beside the chain.
+// look collects what is to be reported beside the chain. The phase is copied
+// only when it changes, which keeps the pass free of allocations.
 func (v *verifier) look() {
 	phase := v.text(keyPhase)
 	if string(phase) != v.phase {

@@ -36,6 +36,8 @@ func (l *Log) appendBatch(batch []*request) error {
 	return nil
 }
 
+// appendLocked reads the tail anew each time: other processes write too, and
+// what this one remembers is only good for noticing that the log was cut.
 func (l *Log) appendLocked(dir *durable.Folder, batch []*request) error {
 	if err := l.holdReserve(dir, batch); err != nil {
 		return err
@@ -97,6 +99,7 @@ func firstRecord() Record {
 	return Record{Phase: PhaseStart, Args: []Arg{{"nonce", hex.EncodeToString(nonce[:])}}}
 }
 
+// filled adds what is the same for all records of this process.
 func (l *Log) filled(r Record) Record {
 	if r.Host == "" {
 		r.Host = l.opts.Host
@@ -176,7 +179,7 @@ func (l *Log) put(t *tail, data []byte) error {
 	return nil
 }
 
-// fail remembers the first failure.
+// fail remembers the first failure; a fatal one ends the log for all phases.
 func (l *Log) fail(write, fatal error) error {
 	err := errors.Join(write, fatal)
 	if l.failed == nil {
