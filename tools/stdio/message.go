@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -64,8 +65,9 @@ func (m *message) setID(id jsontext.Value) *fault {
 	if id == nil {
 		return nil
 	}
-	if k := id.Kind(); (k != '"' && k != '0') || !id.IsValid() {
-		return &fault{mcp.INVALID_REQUEST, `The message is not accepted: "id" must be a string or a number`}
+	k := id.Kind()
+	if k != '"' && (k != '0' || bytes.ContainsAny(id, ".eE")) || !id.IsValid() {
+		return &fault{mcp.INVALID_REQUEST, `The message is not accepted: "id" must be a string or a whole number`}
 	}
 	if len(id) > maxID {
 		return &fault{mcp.INVALID_REQUEST, fmt.Sprintf(`The message is not accepted: "id" is longer than %d bytes`, maxID)}

@@ -20,10 +20,11 @@ type output struct {
 	closed bool
 }
 
-// reply is an answer with the request's id as the client wrote it.
+// reply is an answer with the request's id as the client wrote it. JSON-RPC has
+// null where the id could not be read; MCP's schema leaves it out.
 type reply struct {
 	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
+	ID      json.RawMessage `json:"id,omitempty"`
 	Result  any             `json:"result,omitempty"`
 	Error   any             `json:"error,omitempty"`
 }
@@ -76,10 +77,7 @@ func (o *output) close() {
 }
 
 func replyTo(id jsontext.Value, m mcp.JSONRPCMessage) reply {
-	r := reply{JSONRPC: mcp.JSONRPC_VERSION, ID: json.RawMessage("null")}
-	if id != nil {
-		r.ID = json.RawMessage(id)
-	}
+	r := reply{JSONRPC: mcp.JSONRPC_VERSION, ID: json.RawMessage(id)}
 	switch m := m.(type) {
 	case mcp.JSONRPCResponse:
 		r.Result = m.Result
