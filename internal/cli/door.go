@@ -79,7 +79,7 @@ func (a *app) caller() gate.Caller {
 	if err != nil {
 		host = "unknown"
 	}
-	return gate.Caller{Principal: name, OSUser: name, Host: host, Client: program + " " + a.version(), Session: rand.Text()[:16]}
+	return gate.Caller{Principal: name, OSUser: name, Host: host, Session: rand.Text()[:16]}
 }
 
 func osUser() string {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -15,27 +14,30 @@ func (a *app) execute(ctx context.Context, p *gate.Person, asked gate.RequestRes
 	bar.request(asked)
 	r, err := p.Run(ctx, asked.RequestID, bar.request)
 	bar.clear()
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	if r == nil {
-		// What was done is worth a look even though the run was called off.
-		s, err := p.Show(context.WithoutCancel(ctx), asked.RequestID, false)
-		if err != nil {
-			return err
-		}
-		r = &s.Request
+	if err != nil {
+		return a.cutShort(ctx, p, asked.RequestID, err)
 	}
 	if !a.json {
 		a.heading("run")
 	}
-	if err := a.printResult(ctx, *r); err != nil {
+	return a.printResult(ctx, *r)
+}
+
+// cutShort shows what a run that ended early did all the same. Where it was
+// Ctrl-C that ended it, that is the whole story; else the error is told, too.
+func (a *app) cutShort(ctx context.Context, p *gate.Person, id string, err error) error {
+	s, showErr := p.Show(context.WithoutCancel(ctx), id, false)
+	if showErr != nil || s.Request.Status == statusApproved {
 		return err
 	}
-	if ctx.Err() != nil && r.Status != statusDone {
-		return errSaid(exitFailed)
+	if !a.json {
+		a.heading("run")
 	}
-	return nil
+	said := a.printResult(ctx, s.Request)
+	if ctx.Err() != nil && said != nil {
+		return said
+	}
+	return err
 }
 
 // progress draws one line on standard error, over and over, if that is a

@@ -83,7 +83,7 @@ func pick(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], value)
 }
 
-// edit FILE OLD NEW replaces the first OLD in a file.
+// edit FILE OLD NEW replaces the first OLD in a file; \n in NEW is a new line.
 func edit(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile(args[0])
 	if !strings.Contains(text, args[1]) {
@@ -91,7 +91,7 @@ func edit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	info, err := os.Stat(ts.MkAbs(args[0]))
 	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), info.Mode()))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], strings.ReplaceAll(args[2], `\n`, "\n"), 1)), info.Mode()))
 }
 
 // answer FILE DIGEST writes what a person would type to approve.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
 	"github.com/redrive-mcp/redrive-mcp/policy"
@@ -143,6 +146,12 @@ func policyExplain() command {
 			id := f.String("id", "", "the letter with this `ID`")
 			patched := f.Bool("patched", false, "as if a patch had changed it")
 			return func(ctx context.Context, args []string) error {
+				if *id == "" {
+					if *patched {
+						return wrongUse("policy explain: --patched needs --id")
+					}
+					return a.explainQueue(args[0])
+				}
 				return a.person(ctx, func(p *gate.Person) error {
 					text, err := p.Explain(ctx, args[0], *id, *patched)
 					if err != nil {
@@ -154,6 +163,38 @@ func policyExplain() command {
 			}
 		},
 	}
+}
+
+// explainQueue says what holds for a queue whatever the letter. No store is
+// asked.
+func (a *app) explainQueue(name string) error {
+	path, err := a.policyPath()
+	if err != nil {
+		return err
+	}
+	p, err := gate.LoadPolicy(a.gateOptions(path))
+	if err != nil {
+		return policyError(err)
+	}
+	q, ok := p.Queues[name]
+	if !ok {
+		return wrongUse("there is no queue %s", quoted(name)).hint("the queues are: %s", strings.Join(slices.Sorted(maps.Keys(p.Queues)), ", "))
+	}
+	a.printf("%s: %s where no rule matches\n", q.Name, q.Effect)
+	for _, r := range q.Rules {
+		a.printf("  %s\n", oneLine(r.String()))
+	}
+	var paths []string
+	for _, pattern := range q.Patch.Allow {
+		paths = append(paths, pattern.String())
+	}
+	a.printFacts([][2]string{
+		{"approval", q.Approval.Who()},
+		{"direct limits", q.Limits.String()},
+		{"patch may change", strings.Join(paths, ", ")},
+	})
+	a.nextf("%s policy explain %s --id ID says it for one letter", program, q.Name)
+	return nil
 }
 
 func policySchema() command {

@@ -60,11 +60,6 @@ func (a *app) queues(ctx context.Context, p *gate.Person, rules bool) error {
 	if rules {
 		a.printRules(r.Queues)
 	}
-	for _, q := range r.Queues {
-		for _, w := range q.Warnings {
-			a.warningf("%s: %s", q.Queue, oneLine(w))
-		}
-	}
 	a.nextAfterQueues(r)
 	return nil
 }
@@ -122,6 +117,9 @@ func (a *app) printRules(queues []gate.QueueInfo) {
 		}
 		if len(q.Patch) > 0 {
 			a.printf("  a patch may change %s\n", oneLine(strings.Join(q.Patch, ", ")))
+		}
+		for _, w := range q.Warnings {
+			a.printf("  %s %s\n", a.onOut(yellow, "warning:"), oneLine(w))
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (a *app) printPatch(r *gate.PatchResult) {
 	for _, w := range r.Why {
 		a.printf("  %s: %s\n", oneLine(w.ID), oneLine(w.Why))
 	}
-	if r.Text != "" {
+	if r.Applies > 0 && r.Text != "" {
 		a.printf("\n%s\n\n", block(r.Text))
 	}
 }

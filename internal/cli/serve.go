@@ -39,7 +39,7 @@ func (a *app) serve(ctx context.Context, principal string) error {
 		return policyError(err)
 	}
 	caller := a.caller()
-	caller.Principal, caller.Client, caller.Session = principal, "", a.session()
+	caller.Principal, caller.Session = principal, a.session()
 	agent := g.Agent(caller)
 	err = tools.Serve(ctx, agent, a.stdin, a.stdout, tools.Options{Version: a.version()})
 	closing := errors.Join(agent.Close(context.WithoutCancel(ctx)), g.Close())
