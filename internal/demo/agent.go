@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// principal is whom the agent says that it works for.
-const principal = "ana"
-
 // patch mends the currency.
 const patch = `[{"op":"replace","path":"/currency","value":"EUR"}]`
 
@@ -40,18 +37,17 @@ type redriven struct {
 	RequestID string `json:"request_id"`
 	Messages  int
 	Sent      int
-	Next      string
 }
 
 // agent plays what an agent would do. It is a script and no model, so that the
 // story is the same every time; the pipe and the server are the real ones.
 func (s *story) agent(ctx context.Context) (err error) {
-	p, err := s.connect(ctx, principal)
+	p, err := s.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	s.chapter("2. An agent connects to: redrive-mcp serve --principal %s", principal)
+	s.chapter("2. The provider is back, and an agent connects: redrive-mcp serve --policy policy.yaml --principal %s", s.person)
 	for _, step := range []func(context.Context, *pipe) error{s.look, s.inspect, s.refused, s.direct, s.propose} {
 		if err := step(ctx, p); err != nil {
 			return err
@@ -81,9 +77,8 @@ func (s *story) look(ctx context.Context, p *pipe) error {
 	if err := p.call(ctx, "list_queues", arguments{}, &list); err != nil {
 		return err
 	}
-	s.say("   > list_queues, group_dead_letters")
+	s.tool("list_queues, group_dead_letters")
 	for _, q := range list.Queues {
-		s.queues = append(s.queues, q.Queue)
 		g, err := s.groups(ctx, p, q.Queue)
 		if err != nil {
 			return err
@@ -122,8 +117,8 @@ func (s *story) inspect(ctx context.Context, p *pipe) error {
 	if err := fenced(lines); err != nil {
 		return err
 	}
-	s.say("   > inspect_dead_letter: a customer's note gives orders, and a card number stands there twice")
-	s.quote(lines...)
+	s.tool("inspect_dead_letter payments %s: a stranger's orders arrive fenced, as data; cards stay hidden", bad.Sample[0])
+	s.quote(strings.Join(lines[1:], "\n"))
 	return nil
 }
 
@@ -156,13 +151,16 @@ func (s *story) refused(ctx context.Context, p *pipe) error {
 	if err != nil {
 		return err
 	}
-	why, err := p.refusal(ctx, "request_redrive", arguments{"queue": "videos", "group": broken.Group, "as_of": g.AsOf,
-		"max_messages": broken.Count, "reason": "perhaps it works now"})
+	answer, err := p.refusal(ctx, "request_redrive", arguments{"queue": "videos", "id": broken.Sample[0], "reason": "perhaps it works now"})
 	if err != nil {
 		return err
 	}
-	s.say("   > request_redrive videos")
-	s.quote(why)
+	_, why, found := strings.Cut(answer, fmt.Sprintf("%q: ", broken.Sample[0]))
+	if !found || !strings.HasPrefix(why, "refused by rule poison of videos") {
+		return fmt.Errorf("the refusal should name the letter and the rule: %s", answer)
+	}
+	s.tool("request_redrive videos %s", broken.Sample[0])
+	s.quote(wrap(why))
 	return nil
 }
 
@@ -172,6 +170,7 @@ func (s *story) direct(ctx context.Context, p *pipe) error {
 	if err != nil {
 		return err
 	}
+	var done []string
 	for _, one := range g.Groups {
 		if one.Class != "transient" {
 			continue
@@ -184,9 +183,9 @@ func (s *story) direct(ctx context.Context, p *pipe) error {
 		if r.Status != "done" || r.Sent != one.Count {
 			return fmt.Errorf("of %d letters %d were sent, and the request is %s", one.Count, r.Sent, r.Status)
 		}
-		s.say("   > request_redrive payments, %s", one.Code)
-		s.quote(fmt.Sprintf("%s: %d sent", r.Status, r.Sent))
+		done = append(done, fmt.Sprintf("%s %s, %d sent", one.Code, r.Status, r.Sent))
 	}
+	s.tool("request_redrive payments: %s", strings.Join(done, "; "))
 	return nil
 }
 
@@ -211,13 +210,14 @@ func (s *story) propose(ctx context.Context, p *pipe) error {
 		PatchID string `json:"patch_id"`
 		Applies int
 		Schema  string
-		Text    string
 	}
 	if err := p.call(ctx, "propose_patch", letters(arguments{"patch": json.RawMessage(patch)}), &tried); err != nil {
 		return err
 	}
-	s.say("   > propose_patch %s", patch)
-	s.quote(fmt.Sprintf("applies to %d of %d; schema: %s", tried.Applies, bad.Count, tried.Schema))
+	if tried.Applies != bad.Count || tried.Schema != "passes" {
+		return fmt.Errorf("the patch applies to %d of %d letters; schema: %s", tried.Applies, bad.Count, tried.Schema)
+	}
+	s.tool("propose_patch %s: applies to %s, passes the schema", patch, several(tried.Applies, "letter"))
 	var r redriven
 	if err := p.call(ctx, "request_redrive", letters(arguments{"patch_id": tried.PatchID, "reason": "the shop wrote EU for EUR"}), &r); err != nil {
 		return err
@@ -226,7 +226,6 @@ func (s *story) propose(ctx context.Context, p *pipe) error {
 		return fmt.Errorf("the request for %d patched letters is %s with %d", bad.Count, r.Status, r.Messages)
 	}
 	s.request = r.RequestID
-	s.say("   > request_redrive payments, patched")
-	s.quote(fmt.Sprintf("%s %s: %s", r.Status, r.RequestID, r.Next))
+	s.tool("request_redrive payments, patched: %s, %s", r.Status, r.RequestID)
 	return nil
 }

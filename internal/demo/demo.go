@@ -33,10 +33,13 @@ type story struct {
 	Options
 	dir     folder
 	jobs    *table
-	policy  string   // path of the policy file
-	queues  []string // their names, as the agent sees them
-	request string   // the one that a person decides
-	said    error    // the first error of writing to Out
+	person  string // who runs the demo
+	policy  string // path of the policy file
+	before  []row  // the jobs when all were dead
+	lastRun int64  // the newest attempt of the worker that was looked at
+	request string // what waits for a person
+	told    bool   // whether a chapter was begun
+	said    error  // the first error of writing to Out
 }
 
 // Run tells the story. Its error says which part of it did not come true.
@@ -68,7 +71,9 @@ func firstOf(errs ...error) error {
 }
 
 func (s *story) tell(ctx context.Context) (err error) {
-	if s.policy, err = s.dir.writePolicy(); err != nil {
+	name, named := userName()
+	s.person = name
+	if s.policy, err = s.dir.writePolicy(name, named); err != nil {
 		return err
 	}
 	if s.jobs, err = createTable(ctx, s.dir.path("jobs.db")); err != nil {

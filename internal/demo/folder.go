@@ -66,38 +66,63 @@ func (f folder) empty() error {
 	return nil
 }
 
-// writePolicy writes the policy and the schema that it names.
-func (f folder) writePolicy() (string, error) {
+// writePolicy writes the policy and the schema that it names. Where a policy
+// cannot name the person, anybody may approve.
+func (f folder) writePolicy(person string, named bool) (string, error) {
 	state, err := json.Marshal(f.path("state")) // YAML reads a JSON string
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("writing the policy: %w", err)
 	}
 	text := strings.Replace(policyFile, "STATE", string(state), 1)
+	if !named {
+		text = strings.NewReplacer("people: {\"PERSON\": {}}\n", "", "    approval: {from: [\"PERSON\"]}\n", "").Replace(text)
+	}
+	text = strings.ReplaceAll(text, "PERSON", person)
 	return f.path("policy.yaml"), errors.Join(
 		os.WriteFile(f.path("policy.yaml"), []byte(text), 0o600),
 		os.WriteFile(f.path("payment.schema.json"), schemaFile, 0o600))
 }
 
-// tamper copies the state folder and turns one digit of the copied log into
-// another, in a line that says how many messages were sent.
-func (f folder) tamper() (dir string, err error) {
-	dir = f.path("tampered")
-	if err := os.CopyFS(dir, os.DirFS(f.path("state"))); err != nil {
+// copyPrivate copies a folder for its owner alone: a state folder that others
+// may enter is refused.
+func copyPrivate(to, from string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			return os.Chmod(name, 0o700)
+		}
+		return os.Chmod(name, 0o600)
+	})
+}
+
+// tamper copies the state folder and changes one byte of the copy: the last
+// letter of who approved. It says what became what.
+func (f folder) tamper() (change string, err error) {
+	dir := f.path("tampered")
+	if err := copyPrivate(dir, f.path("state")); err != nil {
 		return "", fmt.Errorf("copying the state folder: %w", err)
 	}
-	logs, err := fs.Glob(os.DirFS(dir), "audit/*.jsonl")
-	if err != nil || len(logs) == 0 {
-		return "", fmt.Errorf("finding the copied log: %w", errors.Join(err, fs.ErrNotExist))
+	logs, err := filepath.Glob(filepath.Join(dir, "audit", "*.jsonl"))
+	if err != nil || len(logs) != 1 {
+		return "", fmt.Errorf("the copied log should be one file, and there are %d", len(logs))
 	}
-	file := filepath.Join(dir, logs[0])
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(logs[0])
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("reading the copied log: %w", err)
 	}
-	at := bytes.Index(text, []byte(`"phase":"outcome"`))
-	if at < 0 {
-		return "", fmt.Errorf("no outcome stands in %s", file)
+	const before = `"phase":"approval","actor":"`
+	_, rest, found := bytes.Cut(text, []byte(before))
+	actor, _, ended := bytes.Cut(rest, []byte{'"'})
+	if !found || !ended || len(actor) == 0 {
+		return "", errors.New("no approval stands in the copied log")
 	}
-	_ = at
-	return dir, os.WriteFile(file, text, 0o600)
+	was := string(actor)
+	last := &actor[len(actor)-1] // within text
+	*last = 'a' + (*last-'a'+1)%26
+	return fmt.Sprintf("%q made %q", was, actor), os.WriteFile(logs[0], text, 0o600)
 }

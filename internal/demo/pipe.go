@@ -19,15 +19,15 @@ type pipe struct {
 	said   *bytes.Buffer // what the server wrote to standard error; complete once closed
 }
 
-func (s *story) connect(ctx context.Context, principal string) (*pipe, error) {
+func (s *story) connect(ctx context.Context) (*pipe, error) {
 	p := &pipe{said: &bytes.Buffer{}}
-	start := func(ctx context.Context, name string, _, args []string) (*exec.Cmd, error) {
-		cmd := exec.CommandContext(ctx, name, args...)
-		cmd.Env, cmd.Stderr = environment(), p.said
+	start := func(ctx context.Context, _ string, _, args []string) (*exec.Cmd, error) {
+		cmd := s.process(ctx, args...)
+		cmd.Stderr = p.said
 		return cmd, nil
 	}
 	p.client = client.NewClient(transport.NewStdioWithOptions(s.Self, nil,
-		[]string{"serve", "--policy", s.policy, "--principal", principal}, transport.WithCommandFunc(start)))
+		[]string{"serve", "--policy", "policy.yaml", "--principal", s.person}, transport.WithCommandFunc(start)))
 	if err := p.client.Start(ctx); err != nil {
 		return nil, fmt.Errorf("starting serve: %w", err)
 	}

@@ -23,7 +23,7 @@ func (p provider) run(id int64, kind, payload string) error {
 	}
 	switch {
 	case c.Currency != "EUR":
-		return fmt.Errorf("ValueError: unknown currency %q (card %s, note %q)", c.Currency, c.Card, c.Note)
+		return fmt.Errorf("ValueError: unknown currency %q, card %s, %q", c.Currency, c.Card, c.Note)
 	case p.down && id%4 == 0:
 		return fmt.Errorf("TimeoutError: no answer from the payment provider within 10s")
 	case p.down:

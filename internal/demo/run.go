@@ -11,47 +11,35 @@ import (
 	"strings"
 )
 
-// ran is what one process came to.
-type ran struct {
-	code int
-	out  string
-	pid  int
+// process is this program as a process of its own, in the demo's folder.
+func (s *story) process(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, s.Self, args...)
+	cmd.Dir = string(s.dir)
+	// Nothing of the surroundings may lead the child to another policy.
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "REDRIVE_POLICY=")
+	}), "NO_COLOR=1")
+	return cmd
 }
 
-// run starts this program as a process of its own and waits for its end. An
-// exit code other than those wanted is an error that quotes what it said.
-func (s *story) run(ctx context.Context, wanted []int, args ...string) (ran, error) {
+// run waits for the end of a process and gives what it printed. Another exit
+// code than the one that is wanted is an error that quotes what it said.
+func (s *story) run(ctx context.Context, want int, args ...string) (string, error) {
 	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, s.Self, args...)
-	cmd.Env = environment()
+	cmd := s.process(ctx, args...)
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		return ran{}, fmt.Errorf("running %s: %w", args[0], err)
+		return "", fmt.Errorf("running %s: %w", args[0], err)
 	}
-	r := ran{cmd.ProcessState.ExitCode(), out.String(), cmd.ProcessState.Pid()}
-	if !slices.Contains(wanted, r.code) {
-		return r, fmt.Errorf("%s ended with exit code %d: %s", strings.Join(args, " "), r.code, strings.TrimSpace(said.String()))
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		return "", fmt.Errorf("%q ended with exit code %d, not %d: %s", strings.Join(args, " "), got, want, strings.TrimSpace(said.String()))
 	}
-	return r, nil
+	return out.String(), nil
 }
 
-// done runs a command on the story's policy and gives what it printed.
-func (s *story) done(ctx context.Context, args ...string) (string, error) {
-	r, err := s.run(ctx, []int{0}, append(args, "--policy", s.policy)...)
-	return r.out, err
-}
-
-// environment is this process's own, without what would lead a child to
-// another policy.
-func environment() []string {
-	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "REDRIVE_POLICY=")
-	}), "NO_COLOR=1")
-}
-
-// worker runs the application's worker until nothing is queued.
-func (s *story) worker(ctx context.Context, flags ...string) (pid int, err error) {
-	r, err := s.run(ctx, []int{0}, append([]string{"demo", "worker", "--db", s.dir.path("jobs.db"), "--until-idle"}, flags...)...)
-	return r.pid, err
+// runWorker lets the application's worker run until nothing is queued.
+func (s *story) runWorker(ctx context.Context, flags ...string) error {
+	_, err := s.run(ctx, 0, append([]string{"demo", "worker", "--db", "jobs.db", "--until-idle"}, flags...)...)
+	return err
 }

@@ -47,12 +47,11 @@ func (w worker) loop(ctx context.Context, untilIdle bool) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
-		switch found, err := w.next(ctx); {
-		case ctx.Err() != nil:
-			return nil
+		// A job that was taken is finished, whatever is asked meanwhile.
+		switch found, err := w.next(context.WithoutCancel(ctx)); {
 		case err != nil:
 			return err
-		case found:
+		case found && ctx.Err() == nil:
 			continue
 		case untilIdle:
 			return nil
