@@ -216,17 +216,6 @@ func (h *house) call(tool, args string) reply {
 	return h.ask("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args))
 }
 
-// result is the answer of a call that must succeed.
-func (h *house) result(tool, args string) map[string]any {
-	h.t.Helper()
-	r := h.call(tool, args)
-	var m map[string]any
-	if r.Error != nil || r.Result.IsError || json.Unmarshal(r.Result.StructuredContent, &m) != nil {
-		h.t.Fatalf("%s %s: %s", tool, args, r.raw)
-	}
-	return m
-}
-
 func (h *house) close() {
 	h.t.Helper()
 	h.in.Close()

@@ -49,9 +49,13 @@ func hear(ctx context.Context, a *gate.Agent, h stdio.Heard) error {
 		return nil
 	}
 	if r, ok := errors.AsType[*gate.Refusal](err); ok {
-		return errors.New(r.Sentence)
+		return r
 	}
-	return errors.New("This could not be recorded, so it is not answered. Ask a person to look at the audit log.")
+	return &gate.Refusal{
+		Code:     gate.CodeAudit,
+		Sentence: "This could not be recorded, so it is not answered. Ask a person to look at the audit log.",
+		Cause:    err,
+	}
 }
 
 // clientName is who a client says it is, printable and short: it stands in the

@@ -125,7 +125,8 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 	go p.send("\n", "  \r\n", "garbage\n", "\x00\xff\n", `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n",
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}`+"\n",
 		`{"jsonrpc":"2.0","method":"notifications/cancelled"}`+"\n",
-		`{"jsonrpc":"2.0","id":5,"result":{"action":"accept"}}`+"\n", // an answer to a question that nobody asked
+		`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"panic"}}`+"\n", // nobody could be answered
+		`{"jsonrpc":"2.0","id":5,"result":{"action":"accept"}}`+"\n",             // an answer to a question that nobody asked
 		strings.Repeat(" ", limit+1)+"\n",
 		call("1", "echo", `{}`)+"\r\n")
 	codes := map[int]int{}
@@ -145,6 +146,7 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 	}
 	for _, want := range []Heard{
 		{Method: "notifications/initialized"}, {Method: "notifications/cancelled"},
+		{"tools/call", "panic", "a request without an id is not served"},
 		{Method: "response", Err: "nothing was asked"}, {Method: "malformed", Err: "The message is larger than 200000 bytes"},
 	} {
 		if !has(p.records(), want) {

@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -113,7 +114,14 @@ func (w *wire) notified(m message) {
 			w.open.cancel(key(parts["requestId"]))
 		}
 	}
-	w.later(m, func() { w.hear(Heard{Method: label(m.method)}) })
+	h := Heard{Method: label(m.method)}
+	if m.tool != "" {
+		h.Tool = label(m.tool)
+	}
+	if !strings.HasPrefix(m.method, "notifications/") {
+		h.Err = "a request without an id is not served"
+	}
+	w.later(m, func() { w.hear(h) })
 }
 
 // reject answers a message that cannot be served at all. JSON-RPC wants an
