@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"flag"
-	"strings"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
 )
@@ -103,12 +102,12 @@ func (a *app) list(ctx context.Context, p *gate.Person, args gate.ListArgs) erro
 		a.nextPage(r.Cursor)
 		return nil
 	}
-	t := table{titles: []string{">", "ID", ">DIED", "TRIES", "CLASS", "CODE", "GROUP", ">BYTES", ">REPLAYS", "CLAIMED BY"}}
-	for _, l := range r.Letters {
-		t.add(cells(number(l.N), l.ID, a.when(l.Died), l.Attempts, l.Class, l.Code, l.Group, size(l.Size), some(l.Replays), l.Claimed)...)
+	t := table{titles: []string{"ID", ">DIED", "TRIES", "CLASS", "GROUP", ">BYTES", ">REPLAYS", "CLAIMED BY", "ERROR"}}
+	says := labels(r.Text, len(r.Letters))
+	for i, l := range r.Letters {
+		t.add(cells(l.ID, a.when(l.Died), l.Attempts, class(l.Class, l.Code), l.Group, size(l.Size), some(l.Replays), l.Claimed, says[i])...)
 	}
 	a.table(t)
-	a.printf("\n%s\n", block(r.Text))
 	a.notef("as of %s", r.AsOf)
 	if !a.nextPage(r.Cursor) {
 		a.nextf("%s letters %s --id %s", program, oneLine(args.Queue), word(r.Letters[0].ID))
@@ -122,6 +121,14 @@ func (a *app) nextPage(cursor string) bool {
 	}
 	a.nextf("the same with --cursor %s shows more", oneLine(cursor))
 	return true
+}
+
+// class is an error's class, with the policy's own word for it.
+func class(class, code string) string {
+	if code == "" {
+		return class
+	}
+	return class + ", " + code
 }
 
 func size(bytes int) string {
@@ -143,25 +150,18 @@ func (a *app) groups(ctx context.Context, p *gate.Person, args gate.GroupArgs) e
 		a.notef("no letter fits (%s looked at)", number(r.Scanned))
 		return nil
 	}
-	t := table{titles: []string{">", ">LETTERS", "GROUP", "CLASS", "CODE", ">FIRST", ">LAST", "THE POLICY SAYS"}}
-	for _, g := range r.Groups {
-		t.add(cells(number(g.N), number(g.Count), g.Group, g.Class, g.Code, a.when(g.First), a.when(g.Last), g.Policy)...)
+	t := table{titles: []string{">LETTERS", "GROUP", "CLASS", ">FIRST", ">LAST", "POLICY", "ERROR"}}
+	says := labels(r.Text, len(r.Groups))
+	for i, g := range r.Groups {
+		t.add(cells(number(g.Count), g.Group, class(g.Class, g.Code), a.when(g.First), a.when(g.Last), g.Policy, says[i])...)
 	}
 	a.table(t)
 	if r.Others > 0 {
 		a.printf("and %s with %s\n", count(r.Others, "more group"), count(r.OtherSum, "letter"))
 	}
-	a.printf("\n%s\n", block(r.Text))
 	a.notef("%s looked at, as of %s", count(r.Scanned, "letter"), r.AsOf)
-	a.nextf("%s letters %s --group %s", program, oneLine(args.Queue), word(r.Groups[0].Group))
+	g := r.Groups[0]
+	a.nextf("%[1]s letters %[2]s --group %[3]s, or %[1]s redrive %[2]s --group %[3]s --as-of %[4]s --max %[5]d --reason TEXT --dry-run",
+		program, oneLine(args.Queue), word(g.Group), r.AsOf, g.Count)
 	return nil
-}
-
-// word is an argument as one would type it into a POSIX shell.
-func word(s string) string {
-	s = oneLine(s)
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@,") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

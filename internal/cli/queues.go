@@ -112,6 +112,9 @@ func (a *app) queueRow(q gate.QueueInfo) []cell {
 func (a *app) printRules(queues []gate.QueueInfo) {
 	for _, q := range queues {
 		a.heading(oneLine(q.Queue))
+		if len(q.Rules) == 0 {
+			a.printf("  no rules: %s\n", oneLine(q.Redrive))
+		}
 		for _, rule := range q.Rules {
 			a.printf("  %s\n", oneLine(rule))
 		}

@@ -33,7 +33,6 @@ type redriveFlags struct {
 	patch, merge string
 	body         string
 	fix          gate.Fix
-	note         string
 }
 
 func setupRedrive(a *app, f *flag.FlagSet) action {

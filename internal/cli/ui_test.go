@@ -201,3 +201,11 @@ func TestWrap(t *testing.T) {
 		t.Errorf("wrap: %q", got)
 	}
 }
+
+func TestLabels(t *testing.T) {
+	text := "notice\n<<<data 0f\n[1] a\n[2] [1] b\n[3] c\n>>>data 0f"
+	got := labels(text, 2)
+	if want := []string{"a", "[1] b"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("labels: %q", got)
+	}
+}

@@ -1,6 +1,9 @@
 package cli
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // forPeople puts the gate's advice, which is written for an agent, into what a
 // person types.
@@ -16,4 +19,30 @@ func forPeople(s string) string {
 		"get_redrive", "`show`",
 		"cancel_redrive", "`cancel`",
 	).Replace(s)
+}
+
+// word is an argument as one would type it into a POSIX shell.
+func word(s string) string {
+	s = oneLine(s)
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// labels takes the rows "[1] label" of a listing out of its fence: a table says
+// well enough what is the store's. Each is one line, so none can pose as another.
+func labels(text string, rows int) []string {
+	out := make([]string, rows)
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		if n == rows {
+			break
+		}
+		if label, ok := strings.CutPrefix(line, fmt.Sprintf("[%d] ", n+1)); ok {
+			out[n] = label
+			n++
+		}
+	}
+	return out
 }
