@@ -100,9 +100,13 @@ const standard = `
     source: {backend: app, queue: frozen}
 `
 
+// began is the time at which every house is opened, so that two houses of one
+// test give the same answers.
+var began = time.Now().UTC().Truncate(time.Second)
+
 func open(t *testing.T, queues string) *house {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), clock: &clock{at: time.Now().UTC().Truncate(time.Second)}}
+	h := &house{t: t, dir: t.TempDir(), clock: &clock{at: began}}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(h.dir, "jobs.db")+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		t.Fatal(err)
@@ -156,16 +160,27 @@ func (h *house) exec(query string, args ...any) {
 // kill adds n dead jobs and returns their ids. # in the payload is the id.
 func (h *house) kill(queue string, n int, message, payload string) (ids []string) {
 	h.t.Helper()
+	tx, err := h.db.Begin()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer tx.Rollback()
 	for range n {
-		res, err := h.db.Exec(`INSERT INTO jobs(queue, kind, payload, status, attempts, error, created_at) VALUES (?, 'charge', '', 'failed', 3, ?, ?)`,
+		res, err := tx.Exec(`INSERT INTO jobs(queue, kind, payload, status, attempts, error, created_at) VALUES (?, 'charge', '', 'failed', 3, ?, ?)`,
 			queue, message, h.clock.now().Add(-time.Hour).Format(time.RFC3339))
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		id, _ := res.LastInsertId()
 		died := h.clock.now().Add(-time.Minute + time.Duration(id)*time.Millisecond)
-		h.exec(`UPDATE jobs SET payload = ?, failed_at = ? WHERE id = ?`, strings.ReplaceAll(payload, "#", fmt.Sprint(id)), died.Format("2006-01-02T15:04:05.000Z"), id)
+		_, err = tx.Exec(`UPDATE jobs SET payload = ?, failed_at = ? WHERE id = ?`, strings.ReplaceAll(payload, "#", fmt.Sprint(id)), died.Format("2006-01-02T15:04:05.000Z"), id)
+		if err != nil {
+			h.t.Fatal(err)
+		}
 		ids = append(ids, fmt.Sprint(id))
+	}
+	if err := tx.Commit(); err != nil {
+		h.t.Fatal(err)
 	}
 	return ids
 }

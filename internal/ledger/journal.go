@@ -99,12 +99,11 @@ func (l *Ledger) Intend(ctx context.Context, plan, run string, fence int64, tick
 	return wrap("storing an intent of "+plan, err)
 }
 
-// outcomeRow is an outcome as the one JSON argument of a batch carries it.
-type outcomeRow struct {
-	N     int    `json:"n"`
-	State string `json:"s"`
-	Code  string `json:"c,omitempty"`
-	NewID string `json:"i,omitempty"`
+// kind is what outcomes of one batch have in common, so that one statement
+// stores all of them.
+type kind struct {
+	state backends.State
+	code  backends.Code
 }
 
 // Record makes outcomes durable. It takes no fence: an executor that lost its
@@ -112,35 +111,62 @@ type outcomeRow struct {
 // as one for an item that another executor already settled, is an error and
 // nothing is stored.
 func (l *Ledger) Record(ctx context.Context, plan string, outcomes []backends.Outcome) error {
-	rows := make([]outcomeRow, len(outcomes))
-	for i, o := range outcomes {
-		rows[i] = outcomeRow{N: o.N, State: string(o.State), Code: string(o.Code), NewID: o.NewID}
-	}
-	arg, err := json.Marshal(rows)
-	if err != nil {
-		return err
+	groups := map[kind][]int{}
+	for _, o := range outcomes {
+		k := kind{o.State, o.Code}
+		groups[k] = append(groups[k], o.N)
 	}
 	return wrap("storing outcomes of "+plan, l.timed(ctx, func(t *txn) error {
-		if err := t.allowed(plan, string(arg), len(rows)); err != nil {
-			return err
+		for k, ns := range groups {
+			if err := t.record(plan, k, ns); err != nil {
+				return err
+			}
 		}
-		return t.record(plan, string(arg))
+		return t.newIDs(plan, outcomes)
 	}))
 }
 
+func (t *txn) record(plan string, k kind, ns []int) error {
+	arg, err := json.Marshal(ns)
+	if err != nil {
+		return err
+	}
+	list := string(arg)
+	if err := t.allowed(plan, k.state, list, len(ns)); err != nil {
+		return err
+	}
+	unsent := k.state == backends.Claimed || k.state == backends.Skipped || k.state == backends.Failed
+	// What was not sent gives its place in the hour's limit back.
+	if _, err := t.Exec(`UPDATE batches SET recorded = 1, n = n - iif(?3, (SELECT count(*) FROM items
+			WHERE plan = ?1 AND ticket = batches.ticket AND n IN (SELECT value FROM json_each(?2))), 0)
+		WHERE ticket IN (SELECT ticket FROM items WHERE plan = ?1 AND ticket <> '' AND n IN (SELECT value FROM json_each(?2)))`,
+		plan, list, unsent); err != nil {
+		return err
+	}
+	_, err = t.Exec(`UPDATE items SET state = ?3, code = ?4, open = ?5, at = ?6,
+			ticket = iif(?3 = 'claimed', '', ticket), intended = iif(?7, 0, intended)
+		WHERE plan = ?1 AND n IN (SELECT value FROM json_each(?2))`,
+		plan, list, string(k.state), string(k.code), holdsClaim(k.state), t.now, unsent)
+	return err
+}
+
+// holdsClaim reports whether an item in this state keeps its letter claimed.
+func holdsClaim(s backends.State) bool {
+	return s == backends.Claimed || s == backends.Intended || s == backends.Sent || s == backends.Doubtful
+}
+
 // allowed checks every move of a batch against the table.
-func (t *txn) allowed(plan, arg string, want int) error {
-	rows, err := t.Query(`SELECT i.state, j.value->>'s', count(*) FROM json_each(?2) j
-		JOIN items i ON i.plan = ?1 AND i.n = j.value->>'n' GROUP BY 1, 2`, plan, arg)
+func (t *txn) allowed(plan string, to backends.State, list string, want int) error {
+	rows, err := t.Query(`SELECT state, count(*) FROM items WHERE plan = ? AND n IN (SELECT value FROM json_each(?)) GROUP BY state`, plan, list)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	seen := 0
 	for rows.Next() {
-		var from, to backends.State
+		var from backends.State
 		var n int
-		if err := rows.Scan(&from, &to, &n); err != nil {
+		if err := rows.Scan(&from, &n); err != nil {
 			return err
 		}
 		if !CanMoveItem(from, to) {
@@ -152,30 +178,27 @@ func (t *txn) allowed(plan, arg string, want int) error {
 		return err
 	}
 	if seen != want {
-		return fmt.Errorf("%d of %d outcomes name no item of %s", want-seen, want, plan)
+		return fmt.Errorf("%d of %d outcomes name no item of %s, or one twice", want-seen, want, plan)
 	}
 	return nil
 }
 
-func (t *txn) record(plan, arg string) error {
-	// What was not sent gives its place in the hour's limit back.
-	if _, err := t.Exec(`UPDATE batches SET recorded = 1, n = n - (SELECT count(*) FROM json_each(?2) j
-			JOIN items i ON i.plan = ?1 AND i.n = j.value->>'n'
-			WHERE i.ticket = batches.ticket AND j.value->>'s' IN ('claimed','skipped','failed'))
-		WHERE ticket IN (SELECT i.ticket FROM json_each(?2) j JOIN items i ON i.plan = ?1 AND i.n = j.value->>'n' WHERE i.ticket <> '')`,
-		plan, arg); err != nil {
+// newIDs stores the ids that sends returned, which differ from item to item.
+func (t *txn) newIDs(plan string, outcomes []backends.Outcome) error {
+	stmt, err := t.Prepare(`UPDATE items SET new_id = ? WHERE plan = ? AND n = ?`)
+	if err != nil {
 		return err
 	}
-	_, err := t.Exec(`UPDATE items SET
-			state  = o.value->>'s',
-			code   = coalesce(o.value->>'c', ''),
-			new_id = coalesce(o.value->>'i', new_id),
-			open   = (o.value->>'s') IN ('claimed','sent','unknown'),
-			ticket   = CASE WHEN o.value->>'s' = 'claimed' THEN '' ELSE ticket END,
-			intended = CASE WHEN o.value->>'s' IN ('claimed','skipped','failed') THEN 0 ELSE intended END,
-			at = ?3
-		FROM json_each(?2) o WHERE items.plan = ?1 AND items.n = o.value->>'n'`, plan, arg, t.now)
-	return err
+	defer stmt.Close()
+	for _, o := range outcomes {
+		if o.NewID == "" {
+			continue
+		}
+		if _, err := stmt.Exec(o.NewID, plan, o.N); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AuditedPlan notes that the recorded outcomes of a plan are in the audit log
