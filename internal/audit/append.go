@@ -21,7 +21,7 @@ type request struct {
 
 // kept says whether space is held back for this request.
 func (r *request) kept() bool {
-	return !slices.ContainsFunc(r.recs, func(rec Record) bool { return !kept(rec.Phase) })
+	return !slices.ContainsFunc(r.recs, func(rec Record) bool { return !rec.kept() })
 }
 
 // Append writes records, in order and next to each other, and returns when they
@@ -30,9 +30,9 @@ func (r *request) kept() bool {
 // can call off the record of its own call.
 //
 // After an error the records may count as not written, except where the flush
-// itself failed. A failed write ends this Log for all but outcomes, cancels and
-// stops, for which space is held back; a failed flush ends it for all. Lock
-// timeouts (durable.ErrLocked) end nothing.
+// itself failed. A failed write ends this Log for all but outcomes, cancels,
+// stops and records that are Kept, for which space is held back; a failed flush
+// ends it for all. Lock timeouts (durable.ErrLocked) end nothing.
 func (l *Log) Append(ctx context.Context, recs ...Record) (Head, error) {
 	for _, r := range recs {
 		if !writable(r.Phase) {

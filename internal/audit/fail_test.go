@@ -76,6 +76,8 @@ func TestSpaceIsKeptForOutcomes(t *testing.T) {
 	mustAppend(t, log, Record{Phase: PhaseOutcome, Plan: "p", Items: []Item{{N: 1}}})
 	mustAppend(t, log, Record{Phase: PhaseStop})
 	mustAppend(t, log, Record{Phase: PhaseCancel})
+	mustAppend(t, log, Record{Phase: PhaseResolve, Plan: "p"})
+	mustAppend(t, log, Record{Phase: PhaseCall, Kept: true})
 	if _, err := log.Append(t.Context(), Record{Phase: PhaseCall}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a call after a failed write: %v, want ErrClosed", err)
 	}
@@ -87,7 +89,7 @@ func TestSpaceIsKeptForOutcomes(t *testing.T) {
 		t.Error("the reserve was not made again")
 	}
 	report := verify(t, state)
-	if report.Bad != nil || report.Records != 6 || len(report.Dangling) != 0 {
+	if report.Bad != nil || report.Records != 8 || len(report.Dangling) != 0 {
 		t.Errorf("report %+v", report)
 	}
 }

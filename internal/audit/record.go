@@ -72,6 +72,10 @@ type Record struct {
 	PID  int
 	Hash string
 
+	// Kept lets a record use the space that is held back for outcomes: for a
+	// person who looks at or halts what is going on. It is not part of the line.
+	Kept bool
+
 	Raw []byte // the line without its newline; ignored by the writer
 }
 
@@ -101,10 +105,14 @@ type Head struct {
 	Log  string // the log's id
 }
 
-// kept says whether space is held back for records of this phase: they tell
-// what already happened or halt it, and must not fail for a full disk.
-func kept(phase string) bool {
-	return phase == PhaseOutcome || phase == PhaseStop || phase == PhaseCancel
+// kept says whether space is held back for a record: those that tell what
+// already happened, or halt it, must not fail for a full disk.
+func (r *Record) kept() bool {
+	switch r.Phase {
+	case PhaseOutcome, PhaseResolve, PhaseStop, PhaseCancel:
+		return true
+	}
+	return r.Kept
 }
 
 func writable(phase string) bool {
