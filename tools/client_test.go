@@ -53,3 +53,22 @@ func TestAForeignClientInBothEras(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoServersInOneProcess: neither hears or answers for the other.
+func TestTwoServersInOneProcess(t *testing.T) {
+	houses := map[string]*house{"first 1": newHouse(t), "second 1": newHouse(t)}
+	for name, h := range houses {
+		h.ask("initialize", strings.Replace(hello, `"claude-code","version":"2.1"`, `"`+strings.TrimSuffix(name, " 1")+`","version":"1"`, 1))
+	}
+	for name, h := range houses {
+		if r := h.call("list_queues", `{}`); r.Result.IsError {
+			t.Errorf("%s: %s", name, r.raw)
+		}
+		h.close()
+		for _, r := range h.records() {
+			if r.Phase == "call" && r.Client != name {
+				t.Errorf("%s is recorded as of %q", r.Tool, r.Client)
+			}
+		}
+	}
+}
