@@ -109,7 +109,8 @@ type kind struct {
 // Record makes outcomes durable. It takes no fence: an executor that lost its
 // plan may still say what it did. An outcome that the tables do not allow, such
 // as one for an item that another executor already settled, is an error and
-// nothing is stored.
+// nothing is stored. Intended is no outcome: only Intend, which asks for the
+// fence, leads there.
 func (l *Ledger) Record(ctx context.Context, plan string, outcomes []backends.Outcome) error {
 	groups := map[kind][]int{}
 	for _, o := range outcomes {
@@ -169,7 +170,7 @@ func (t *txn) allowed(plan string, to backends.State, list string, want int) err
 		if err := rows.Scan(&from, &n); err != nil {
 			return err
 		}
-		if !CanMoveItem(from, to) {
+		if to == backends.Intended || !CanMoveItem(from, to) {
 			return &MoveError{What: fmt.Sprintf("%d items of %s", n, plan), From: string(from), To: string(to)}
 		}
 		seen += n

@@ -131,25 +131,29 @@ func (t *txn) caps(p Plan, n int, caps Caps) error {
 		}
 	}
 	if caps.PerHour > 0 && p.Mode == "direct" {
-		used, err := t.used(p.Physical, "")
+		used, err := t.spokenFor(p.Physical)
 		if err != nil {
 			return err
 		}
-		planned, err := t.planned(p.Physical)
-		if err != nil {
-			return err
-		}
-		if used+planned+n > caps.PerHour {
+		if used+n > caps.PerHour {
 			return ErrPerHour
 		}
 	}
 	return nil
 }
 
-// planned counts items of direct plans that may yet be admitted.
-func (t *txn) planned(physical string) (n int, err error) {
-	err = t.QueryRow(`SELECT count(*) FROM plans p JOIN items i ON i.plan = p.id
-		WHERE p.physical = ? AND p.mode = 'direct' AND p.state IN ('approved','running') AND i.state = 'claimed'`, physical).Scan(&n)
+// spokenFor counts what was sent within the last hour and what may yet be sent:
+// the waiting items of direct plans, and what other plans have reserved. A
+// direct plan's own reservation is for items that wait, so it is not counted
+// beside them.
+func (t *txn) spokenFor(physical string) (n int, err error) {
+	err = t.QueryRow(`WITH direct AS (
+			SELECT id FROM plans WHERE physical = ?1 AND mode = 'direct' AND state IN ('approved','running'))
+		SELECT
+		coalesce((SELECT sum(n) FROM batches WHERE physical = ?1 AND at > ?2), 0) +
+		coalesce((SELECT sum(n) FROM reserved WHERE physical = ?1 AND at > ?2 AND plan NOT IN direct), 0) +
+		(SELECT count(*) FROM items WHERE plan IN direct AND state = 'claimed')`,
+		physical, t.now-time.Hour.Microseconds()).Scan(&n)
 	return n, err
 }
 

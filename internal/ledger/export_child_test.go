@@ -1,0 +1,3 @@
+package ledger
+
+func childWrites(dir, name string) int { return 0 }
