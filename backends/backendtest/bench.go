@@ -40,8 +40,10 @@ type Bench struct {
 	// KillElsewhere puts a letter among the dead of another queue of the same
 	// place. Nil where there is none.
 	KillElsewhere func(testing.TB, Letter) string
-	// Ready is what workers would now take. Nobody takes it during the suite.
+	// Ready is what workers would now take.
 	Ready func(testing.TB) []Job
+	// Take makes workers take and finish all that is ready.
+	Take func(testing.TB)
 	// OtherIDs are spellings that are no ids of this store: of a wrong type, too
 	// long, with a NUL.
 	OtherIDs []string

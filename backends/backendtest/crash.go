@@ -13,50 +13,60 @@ const crew = 12 // items of a plan that is cut off
 // crashOnce cuts a redrive off at every step of the journal, by an error and
 // by a death.
 func crashOnce(t testing.TB, b Bench) {
+	s := open(t, b)
 	for _, dies := range []bool{false, true} {
 		for at, reached := 0, true; reached; at++ {
-			reached = crash(t, b, dies, at, -1)
+			reached = crash(t, b, s, crash1{dies: dies, most: 5, first: at, second: -1})
 		}
 	}
+}
+
+// crash1 is one way to be cut off: after how many steps, and after how many
+// more, of a plan that goes in batches of most items.
+type crash1 struct {
+	dies                bool
+	most, first, second int
 }
 
 // crashTwice cuts the redrive off, and then what resumes it, at every pair of
 // steps.
 func crashTwice(t testing.TB, b Bench) {
+	s := open(t, b)
 	for first, any := 0, true; any; first++ {
 		any = false
 		for second, reached := 0, true; reached; second++ {
-			reached = crash(t, b, true, first, second)
+			reached = crash(t, b, s, crash1{dies: true, most: 6, first: first, second: second})
 			any = any || reached
 		}
 	}
 }
 
-// crash runs one plan that is cut off at step first, resumes it until step
-// second, and then to its end. It reports whether the last cut was reached.
-func crash(t testing.TB, b Bench, dies bool, first, second int) bool {
+// crash runs one plan that is cut off, resumed on a fresh connection, perhaps
+// cut off again, and then brought to its end by another store, which was open
+// all the time. It reports whether the last cut was reached.
+func crash(t testing.TB, b Bench, other backends.Store, c crash1) bool {
 	t.Helper()
-	s := b.Open(t)
 	letters := some(crew)
-	items := planned(t, s, b, letters)
+	items := planned(t, other, b, letters)
 	b.Remove(t, items[3].Ref.ID) // some are stale from the start
 	b.Revive(t, items[8].Ref.ID)
 	b.KillAgain(t, items[8].Ref.ID)
-	j := newJournal(t, b, letters, 5)
-	j.dies = dies
+	j := newJournal(t, b, letters, c.most)
+	j.dies = c.dies
 
-	reached := cut(t, s, b, items, j, first)
-	s.Close()
-	if reached && second >= 0 {
-		s = b.Open(t)
-		reached = cut(t, s, b, items, j, second)
-		s.Close()
+	reached := true
+	for _, at := range []int{c.first, c.second} {
+		if reached && at >= 0 {
+			s := b.Open(t)
+			reached = cut(t, s, b, items, j, at)
+			s.Close()
+		}
 	}
 	j.cutAt = -1
-	finish(t, b, items, j)
-	judge(t, b, items, j)
+	finish(t, other, b, items, j)
+	b.Take(t)
 	if t.Failed() {
-		t.Fatalf("cut off at step %d, then %d (dies: %v)", first, second, dies)
+		t.Fatalf("cut off: %+v", c)
 	}
 	return reached
 }
@@ -104,22 +114,19 @@ func resume(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *j
 	return nil
 }
 
-// finish resumes a plan on a fresh connection to its end.
-func finish(t testing.TB, b Bench, items []backends.Item, j *journal) {
+// finish resumes a plan to its end, and judges it.
+func finish(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *journal) {
 	t.Helper()
-	s := b.Open(t)
-	defer s.Close()
 	if err := resume(t, s, b, items, j); err != nil {
 		t.Errorf("resuming the plan: %v", err)
 	}
+	judge(t, s, b, items, j)
 }
 
 // judge checks the end of a plan: every item was sent once, or was not sent
 // and says why, or is openly in doubt.
-func judge(t testing.TB, b Bench, items []backends.Item, j *journal) {
+func judge(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *journal) {
 	t.Helper()
-	s := b.Open(t)
-	defer s.Close()
 	ready := counts(t, b)
 	ids := make([]string, len(items))
 	for i, it := range items {

@@ -34,6 +34,9 @@ func checks() []check {
 // Run holds a store against the suite.
 func Run(t *testing.T, b Bench) {
 	for _, c := range checks() {
-		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
+		t.Run(c.name, func(t *testing.T) {
+			c.run(t, b)
+			b.Take(t)
+		})
 	}
 }

@@ -186,7 +186,6 @@ func cancelled(t testing.TB, b Bench) {
 		if err == nil && at == "admit" {
 			t.Errorf("a redrive whose caller left before the first batch went on to the end")
 		}
-		finish(t, b, items, j)
-		judge(t, b, items, j)
+		finish(t, open(t, b), b, items, j)
 	}
 }

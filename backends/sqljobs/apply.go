@@ -140,22 +140,13 @@ func (b *batch) insert(ctx context.Context, t tx, hits []hit) error {
 }
 
 func (b *batch) insertOne(ctx context.Context, t tx, h hit) (string, error) {
-	in := b.m.jobs.Redrive.Insert
-	s := b.m.d.stmt("INSERT INTO ").add(in.Into.sql(), " (")
-	var targets, sources []string
-	for _, target := range sortedKeys(in.Columns) {
-		source := quote(in.Columns[target])
-		if h.item.Body != nil && in.Columns[target] == b.m.jobs.Payload.Column {
-			source = b.m.d.cast(s.bind(b.m.body(h.item.Body)), b.m.cat.columns[b.m.at[b.m.jobs.Payload.Column]])
-		}
-		targets, sources = append(targets, quote(target)), append(sources, source)
+	var body *value
+	if h.item.Body != nil {
+		v := b.m.body(h.item.Body)
+		body = &v
 	}
-	for _, target := range sortedKeys(in.Set) {
-		targets, sources = append(targets, quote(target)), append(sources, b.m.expr(b.m.target(target), in.Set[target]))
-	}
-	s.add(strings.Join(targets, ", "), ") SELECT ", strings.Join(sources, ", "), " FROM ", b.m.table())
-	b.m.having(b.m.where(s), [][]value{h.id})
-	s.add(" RETURNING ", strings.Join(quoteAll(in.Returning), ", "))
+	s := b.m.having(b.m.copies(body), [][]value{h.id})
+	s.add(" RETURNING ", strings.Join(quoteAll(b.m.jobs.Redrive.Insert.Returning), ", "))
 	var ids []string
 	err := t.query(ctx, s, func(row []value) error {
 		ids = append(ids, idText(row))
@@ -168,6 +159,24 @@ func (b *batch) insertOne(ctx context.Context, t tx, h hit) (string, error) {
 		return "", err
 	}
 	return ids[0], nil
+}
+
+// copies starts an INSERT of the dead letters of the queue as new rows.
+func (m *mapping) copies(body *value) *stmt {
+	in := m.jobs.Redrive.Insert
+	s := m.d.stmt("INSERT INTO ").add(in.Into.sql(), " (")
+	var targets, sources []string
+	for _, target := range sortedKeys(in.Columns) {
+		source := quote(in.Columns[target])
+		if body != nil && in.Columns[target] == m.jobs.Payload.Column {
+			source = m.d.cast(s.bind(*body), m.cat.columns[m.at[m.jobs.Payload.Column]])
+		}
+		targets, sources = append(targets, quote(target)), append(sources, source)
+	}
+	for _, target := range sortedKeys(in.Set) {
+		targets, sources = append(targets, quote(target)), append(sources, m.expr(m.target(target), in.Set[target]))
+	}
+	return m.where(s.add(strings.Join(targets, ", "), ") SELECT ", strings.Join(sources, ", "), " FROM ", m.table()))
 }
 
 // leaveReceipt writes the proof of the batch into its own transaction.

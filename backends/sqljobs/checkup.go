@@ -17,7 +17,10 @@ func (s *Store) CheckUp(ctx context.Context, queue string) ([]string, error) {
 		err := s.within(ctx, p, func(t tx) error {
 			more, err := s.engine.audit(ctx, t, p, s, m)
 			warnings = append(warnings, more...)
-			return err
+			if err != nil || p == look {
+				return err
+			}
+			return s.rehearse(ctx, t, m)
 		})
 		if err != nil {
 			return nil, s.explain(err)
@@ -57,12 +60,41 @@ func (s *Store) sendable(ctx context.Context, queue string) (*mapping, error) {
 		return m, nil
 	}
 	err = s.within(ctx, send, func(t tx) error {
-		_, err := s.engine.audit(ctx, t, send, s, m)
-		return err
+		if _, err := s.engine.audit(ctx, t, send, s, m); err != nil {
+			return err
+		}
+		return s.rehearse(ctx, t, m)
 	})
 	if err != nil {
 		return nil, s.explain(err)
 	}
 	s.audited[queue] = true
 	return m, nil
+}
+
+// rehearse lets the database plan the writes of a redrive without running
+// them: labels of an enum, types, columns and privileges are all checked.
+func (s *Store) rehearse(ctx context.Context, t tx, m *mapping) error {
+	var writes []*stmt
+	if len(m.jobs.Redrive.changes()) > 0 {
+		w := m.d.stmt("UPDATE ").add(m.table(), " SET ")
+		if err := m.assign(w, "reset", nil); err != nil {
+			return err
+		}
+		writes = append(writes, m.where(w))
+	}
+	if in := m.jobs.Redrive.Insert; in != nil {
+		writes = append(writes, m.copies(nil))
+		if in.Delete {
+			writes = append(writes, m.where(m.d.stmt("DELETE FROM ").add(m.table())))
+		}
+	}
+	for _, w := range writes {
+		plan := m.d.stmt("EXPLAIN ").add(w.String())
+		plan.args = w.args
+		if err := t.query(ctx, plan, func([]value) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -77,12 +77,12 @@ type column struct {
 	generated bool
 	blob      bool // holds bytes
 	partition bool // part of the partition key
-	readable  bool // this role may read it
 }
 
 // catalog is a table as the database describes it.
 type catalog struct {
 	schema, name string
+	oid          string // the table's number in Postgres
 	view         bool
 	columns      []column
 	unique       [][]string // columns of each unique index over all rows

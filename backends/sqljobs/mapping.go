@@ -24,6 +24,7 @@ type mapping struct {
 	envelope []bool // which columns the envelope covers
 	plain    []bool // which columns are attributes
 	xmin     bool   // the row's version is the Mark
+	failure  ErrorColumn
 }
 
 // newMapping expects names that were checked.
@@ -36,6 +37,7 @@ func newMapping(name, selector string, jobs *Jobs, cat *catalog, d dialect) *map
 		m.id = append(m.id, m.at[c])
 		m.idBlobs = append(m.idBlobs, cat.columns[m.at[c]].blob)
 	}
+	m.failure = jobs.Error.on(cat)
 	failure, roles := jobs.failure(), jobs.roles()
 	for _, c := range cat.columns {
 		covered := !slices.Contains(failure, c.name)
@@ -138,7 +140,7 @@ func (m *mapping) letter(row []value, bodies bool) *backends.DeadLetter {
 	dead := j.DeadAt.at(m.named(row, j.DeadAt.Column))
 	l := &backends.DeadLetter{
 		Ref:      backends.Ref{Queue: m.queue, ID: idText(m.idOf(row)), Mark: m.mark(row)},
-		Reason:   j.Error.reason(m.named(row, j.Error.Column)),
+		Reason:   m.failure.reason(m.named(row, j.Error.Column)),
 		Payload:  m.payload(row, bodies),
 		Attempts: backends.Attempts{Made: count(m.named(row, j.Attempts)), Limit: count(m.named(row, j.MaxAttempts))},
 		Times: backends.Times{

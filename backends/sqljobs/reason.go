@@ -44,6 +44,21 @@ func (c ErrorColumn) reason(v value) backends.Reason {
 	return r
 }
 
+// on completes the format by the column's type. The database itself picks one
+// element of an array, so that the element's own format counts.
+func (c ErrorColumn) on(cat *catalog) ErrorColumn {
+	col, _ := cat.column(c.Column)
+	element, array := strings.CutSuffix(col.typ, "[]")
+	isJSON := element == "json" || element == "jsonb"
+	switch {
+	case array && isJSON, c.Format == "" && isJSON:
+		c.Format = formatJSON
+	case array || c.Format == "":
+		c.Format = formatText
+	}
+	return c
+}
+
 // pick takes one element of a JSON array that holds all errors of a job.
 func (c ErrorColumn) pick(raw json.RawMessage) json.RawMessage {
 	var all []json.RawMessage

@@ -30,7 +30,7 @@ func (e *sqlite) columns(ctx context.Context, t tx, c *catalog) error {
 	s := e.dialect().stmt(`SELECT name, lower(type), "notnull", hidden, pk FROM pragma_table_xinfo(`)
 	s.add(s.bind(textValue(c.name)), ") WHERE hidden <> 1 ORDER BY cid")
 	err := t.query(ctx, s, func(row []value) error {
-		col := column{name: row[0].String(), typ: row[1].String(), notNull: row[2].String() != "0", generated: row[3].String() != "0", readable: true}
+		col := column{name: row[0].String(), typ: row[1].String(), notNull: row[2].String() != "0", generated: row[3].String() != "0"}
 		col.blob = blobAffinity(col.typ)
 		if row[4].String() != "0" {
 			keys = append(keys, col)

@@ -162,6 +162,7 @@ func sqliteBench(t testing.TB) backendtest.Bench {
 		Ready: func(t testing.TB) []backendtest.Job {
 			return f.jobs(t, "SELECT id, payload FROM jobs WHERE status = 'queued' AND queue = 'default'")
 		},
+		Take:     func(t testing.TB) { f.exec(t, "DELETE FROM jobs WHERE status = 'queued'") },
 		OtherIDs: []string{"x", "1e3", "99999999999999999999", "1.0", "null"},
 		Facts: backendtest.Facts{Reason: true, Made: true, Limit: true, Enqueued: true, LastAttempt: true, Dead: true, Job: true,
 			KeepsBytes: true, Patches: true},

@@ -210,6 +210,9 @@ func sortedKeys[V any](m map[string]V) []string {
 // index is the statement that makes the index of a listing.
 func (m *mapping) index(create string) string {
 	cols := quoteAll(m.order())
+	for i := range cols {
+		cols[i] += " DESC"
+	}
 	if m.jobs.Queue != "" {
 		cols = append([]string{quote(m.jobs.Queue)}, cols...)
 	}

@@ -86,7 +86,7 @@ func (s *Store) Depth(ctx context.Context, queue string) (backends.Depth, error)
 // depth asks for the count, the earliest and the latest death, and the time.
 func (m *mapping) depth() *stmt {
 	q := m.d.stmt("SELECT (SELECT count(*) FROM (SELECT 1 FROM ").add(m.table())
-	m.where(q).add(" LIMIT ", fmt.Sprint(countCap+1), ") AS some), ")
+	m.where(q).add(" LIMIT ", fmt.Sprint(countCap+1), ") AS few), ")
 	if m.xmin {
 		return q.add("NULL, NULL, ", m.d.now)
 	}

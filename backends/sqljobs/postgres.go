@@ -1,0 +1,250 @@
+package sqljobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+)
+
+// postgres is one database through one or two roles.
+//
+// Every statement is unnamed and prepared anew, and every setting is local to
+// its transaction: nothing is left in a session, so that PgBouncer may give the
+// session to somebody else at the end of each transaction.
+type postgres struct {
+	roles [2]*pool // by purpose; the role that writes is nil if there is none
+	setup string   // the settings of each transaction
+	limit time.Duration
+}
+
+func newPostgres(read, write *pgconn.Config, times Timeouts, session map[string]string) *postgres {
+	e := &postgres{limit: times.statement() + networkGrace, setup: settings(times, session)}
+	e.roles[look] = newPool(read)
+	if write != nil {
+		e.roles[send] = newPool(write)
+	}
+	return e
+}
+
+// networkGrace is how much longer than the server's own limit a statement may
+// take before the connection counts as lost.
+const networkGrace = 5 * time.Second
+
+// settings spells the settings of a transaction. Beside the limits they fix how
+// the server prints values: a Mark and a Digest must not depend on a role.
+func settings(times Timeouts, session map[string]string) string {
+	all := map[string]string{
+		"statement_timeout":                   fmt.Sprint(times.statement().Milliseconds()),
+		"lock_timeout":                        fmt.Sprint(times.lock().Milliseconds()),
+		"idle_in_transaction_session_timeout": "60000",
+		"timezone":                            "UTC",
+		"datestyle":                           "ISO, YMD",
+		"intervalstyle":                       "postgres",
+		"extra_float_digits":                  "1",
+		"bytea_output":                        "hex",
+		"client_encoding":                     "UTF8",
+		"xmloption":                           "content",
+	}
+	for key, value := range session {
+		all[key] = value
+	}
+	calls := []string{}
+	for _, key := range sortedKeys(all) {
+		calls = append(calls, "set_config("+literal(key)+", "+literal(all[key])+", true)")
+	}
+	return "SELECT set_config('standard_conforming_strings', 'on', true); SELECT " + strings.Join(calls, ", ")
+}
+
+func (e *postgres) begin(ctx context.Context, p purpose) (tx, error) {
+	role := e.roles[p]
+	if role == nil {
+		return nil, backends.Errorf(backends.NoAccess, nil, "the policy names no role that may write").
+			WithHint("add write_env to the backend")
+	}
+	begin := "BEGIN ISOLATION LEVEL READ COMMITTED; "
+	if p == look {
+		begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "
+	}
+	conn, err := role.begin(ctx, begin+e.setup)
+	if err != nil {
+		return nil, err
+	}
+	return &postgresTx{conn: conn, role: role, limit: e.limit}, nil
+}
+
+func (e *postgres) close() error {
+	for _, role := range e.roles {
+		if role != nil {
+			role.close()
+		}
+	}
+	return nil
+}
+
+func (e *postgres) dialect() dialect {
+	return dialect{
+		param:    "$",
+		skip:     " FOR UPDATE SKIP LOCKED",
+		wait:     " FOR UPDATE",
+		now:      "clock_timestamp()",
+		deferred: "SET CONSTRAINTS ALL IMMEDIATE",
+		size:     postgresSize,
+		nowIn:    postgresNow,
+		read:     postgresRead,
+		cast:     func(param string, c column) string { return "CAST(" + param + " AS " + c.typ + ")" },
+	}
+}
+
+func postgresSize(c column) string {
+	if c.blob {
+		return "octet_length(" + quote(c.name) + ")"
+	}
+	return "octet_length(" + quote(c.name) + "::text)"
+}
+
+func postgresNow(c column, v Value) string {
+	switch {
+	case c.typ == "timestamp without time zone":
+		return "timezone(" + literal(orText(v.TZ, "UTC")) + ", now())"
+	case integerType(c.typ):
+		perSecond := int64(time.Second / units[orText(v.Unit, "s")])
+		return fmt.Sprintf("floor(extract(epoch FROM now()) * %d)::bigint", perSecond)
+	}
+	return "now()"
+}
+
+func postgresRead(c column, pick string) string {
+	name := quote(c.name)
+	switch pick {
+	case "first":
+		return name + "[array_lower(" + name + ", 1)]"
+	case "last":
+		return name + "[array_upper(" + name + ", 1)]"
+	}
+	return name
+}
+
+// postgresTx is a transaction on a connection that goes back to its role's
+// pool at the end.
+type postgresTx struct {
+	conn  *pgconn.PgConn
+	role  *pool
+	limit time.Duration
+	over  bool
+}
+
+func (t *postgresTx) run(ctx context.Context, s *stmt) *pgconn.ResultReader {
+	params, formats := make([][]byte, len(s.args)), make([]int16, len(s.args))
+	for i, v := range s.args {
+		params[i] = v.bytes
+		if v.kind == blob {
+			formats[i] = pgconnBinary
+		} else if v.kind != null && v.bytes == nil {
+			params[i] = []byte{}
+		}
+	}
+	var results []int16
+	for _, binary := range s.blobs {
+		format := int16(0)
+		if binary {
+			format = pgconnBinary
+		}
+		results = append(results, format)
+	}
+	return t.conn.ExecParams(ctx, s.String(), params, nil, formats, results)
+}
+
+// pgconnBinary is the format code of binary values in the wire protocol.
+const pgconnBinary = 1
+
+func (t *postgresTx) query(ctx context.Context, s *stmt, each func([]value) error) error {
+	ctx, cancel := context.WithTimeout(ctx, t.limit)
+	defer cancel()
+	rows := t.run(ctx, s)
+	var row []value
+	for rows.NextRow() {
+		raw := rows.Values()
+		if row == nil {
+			row = make([]value, len(raw))
+		}
+		for i, b := range raw {
+			row[i] = postgresValue(b, i < len(s.blobs) && s.blobs[i])
+		}
+		if err := each(row); err != nil {
+			rows.Close()
+			return unlessEnough(err)
+		}
+	}
+	_, err := rows.Close()
+	return err
+}
+
+func postgresValue(raw []byte, binary bool) value {
+	switch {
+	case raw == nil:
+		return value{}
+	case binary:
+		return value{blob, raw}
+	}
+	return value{text, raw}
+}
+
+func (t *postgresTx) exec(ctx context.Context, s *stmt) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.limit)
+	defer cancel()
+	result := t.run(ctx, s).Read()
+	return result.CommandTag.RowsAffected(), result.Err
+}
+
+// errRolledBack is a commit that the server answered with a rollback.
+var errRolledBack = errors.New("the transaction had failed and was rolled back")
+
+func (t *postgresTx) commit(ctx context.Context) error {
+	results, err := t.conn.Exec(ctx, "COMMIT").ReadAll()
+	if err == nil && (len(results) != 1 || results[0].CommandTag.String() != "COMMIT") {
+		err = errRolledBack
+	}
+	t.end()
+	return err
+}
+
+func (t *postgresTx) rollback() {
+	if t.over {
+		return
+	}
+	if !t.conn.IsClosed() && t.conn.TxStatus() != 'I' {
+		ctx, cancel := context.WithTimeout(context.Background(), networkGrace)
+		defer cancel()
+		// A connection whose rollback fails is closed when it is given back.
+		_, _ = t.conn.Exec(ctx, "ROLLBACK").ReadAll()
+	}
+	t.end()
+}
+
+func (t *postgresTx) end() {
+	if !t.over {
+		t.over = true
+		t.role.give(t.conn)
+	}
+}
+
+// wake notifies listeners in a transaction of its own.
+func (e *postgres) wake(ctx context.Context, n *Notify, queue string) error {
+	t, err := e.begin(ctx, send)
+	if err != nil {
+		return err
+	}
+	defer t.rollback()
+	s := e.dialect().stmt("SELECT pg_notify(")
+	s.add(s.bind(textValue(n.Channel)), ", ", s.bind(textValue(strings.ReplaceAll(n.Payload, "{queue}", queue))), ")")
+	if err := t.query(ctx, s, func([]value) error { return nil }); err != nil {
+		return err
+	}
+	return t.commit(ctx)
+}

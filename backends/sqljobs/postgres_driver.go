@@ -1,0 +1,168 @@
+package sqljobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+)
+
+// Postgres is the driver for job tables in PostgreSQL.
+func Postgres() backends.Driver {
+	return backends.Driver{
+		Kind:       "postgres",
+		NewBackend: func() any { return new(PostgresBackend) },
+		NewSource:  func() any { return new(Source) },
+		Check:      checkPostgres,
+		Open:       openPostgres,
+	}
+}
+
+func checkPostgres(c backends.Config) error {
+	b, err := section[PostgresBackend](c)
+	if err != nil {
+		return err
+	}
+	if err := b.checkEnv(); err != nil {
+		return err
+	}
+	for key, value := range b.Session {
+		if !validIdent(key) || !validSetting(value) {
+			return faultAt("session."+key, "write app.tenant: t1", "%q is no setting of a session", key)
+		}
+	}
+	if b.Receipts != nil && !b.Receipts.none() {
+		if err := checkTable("receipts", b.Receipts, true); err != nil {
+			return err
+		}
+	}
+	if err := b.Jobs.check(true); err != nil {
+		return err
+	}
+	_, err = selectors(c, &b.Jobs)
+	return err
+}
+
+// checkEnv wants names of environment variables. A connection string in their
+// place would put a password into the policy, and is not repeated.
+func (b *PostgresBackend) checkEnv() error {
+	names := map[string]string{"dsn_env": b.DSNEnv, "read_env": b.ReadEnv, "write_env": b.WriteEnv}
+	for _, key := range sortedKeys(names) {
+		if names[key] != "" && !envName(names[key]) {
+			return faultAt(key, "export APP_DSN=… and write the name APP_DSN here; change the password if one stood here", "this is no name of an environment variable")
+		}
+	}
+	switch {
+	case b.DSNEnv == "" && b.ReadEnv == "":
+		return faultAt("dsn_env", "name the variable that holds the connection string, or two with read_env and write_env", "no environment variable is named")
+	case b.DSNEnv != "" && (b.ReadEnv != "" || b.WriteEnv != ""):
+		return faultAt("dsn_env", "keep dsn_env, or read_env and write_env", "dsn_env excludes read_env and write_env")
+	}
+	return nil
+}
+
+func envName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func validSetting(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func openPostgres(c backends.Config) (backends.Store, error) {
+	if err := checkPostgres(c); err != nil {
+		return nil, err
+	}
+	b, err := section[PostgresBackend](c)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := selectors(c, &b.Jobs)
+	if err != nil {
+		return nil, err
+	}
+	readEnv, writeEnv := b.ReadEnv, b.WriteEnv
+	if b.DSNEnv != "" {
+		readEnv, writeEnv = b.DSNEnv, b.DSNEnv
+	}
+	read, err := lookupDSN(c, readEnv)
+	if err != nil {
+		return nil, err
+	}
+	write, err := lookupDSN(c, writeEnv)
+	if err != nil {
+		return nil, err
+	}
+	e := newPostgres(read, write, b.Timeouts, b.Session)
+	s := newStore(c.Name, e, &b.Jobs, sources)
+	if !b.Receipts.none() {
+		s.receipts = b.Receipts
+	}
+	s.identity = e.target
+	return s, nil
+}
+
+// lookupDSN reads the connection string that a variable holds, nil for none.
+func lookupDSN(c backends.Config, env string) (*pgconn.Config, error) {
+	if env == "" {
+		return nil, nil
+	}
+	dsn, ok := c.Env(env)
+	if !ok || dsn == "" {
+		return nil, backends.Errorf(backends.BadMapping, nil, "the environment variable %s is not set", env)
+	}
+	cfg, err := parseDSN(dsn)
+	if err != nil {
+		return nil, backends.Errorf(backends.BadMapping, nil, "%s: %s", env, err)
+	}
+	return cfg, nil
+}
+
+// target names the database system by the identifier that initdb gave it,
+// which no spelling of a connection changes. Where the role may not read it
+// the server's address stands in.
+func (e *postgres) target(ctx context.Context, m *mapping) (backends.Target, error) {
+	p := send
+	if e.roles[send] == nil {
+		p = look
+	}
+	cfg := e.roles[p].cfg
+	target := backends.Target{Selector: m.selector, Via: fmt.Sprintf("%s:%d %s", cfg.Host, cfg.Port, cfg.User)}
+	t, err := e.begin(ctx, p)
+	if err != nil {
+		return target, err
+	}
+	defer t.rollback()
+	system, err := e.systemQuery(ctx, t)
+	if err != nil {
+		return target, err
+	}
+	err = t.query(ctx, e.dialect().stmt("SELECT current_database(), "+system), func(row []value) error {
+		target.Store = "postgres:" + row[1].String()
+		target.Place = row[0].String() + "/" + m.cat.schema + "." + m.cat.name
+		return nil
+	})
+	return target, err
+}
+
+func (e *postgres) systemQuery(ctx context.Context, t tx) (string, error) {
+	readable, err := e.ask(ctx, t, "SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')", "t", "yes")
+	if len(readable) > 0 {
+		return "(SELECT system_identifier FROM pg_catalog.pg_control_system())", err
+	}
+	return "COALESCE(host(inet_server_addr()), 'local') || ':' || current_setting('port')", err
+}
