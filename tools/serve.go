@@ -42,7 +42,8 @@ func serve(ctx context.Context, a *gate.Agent, tools []tool, in io.Reader, out i
 	})
 }
 
-// hear records a message that no call of the gate records.
+// hear records a message that no call of the gate records. Its error is what the
+// client is told in place of an answer, so it says nothing of the cause.
 func hear(ctx context.Context, a *gate.Agent, h stdio.Heard) error {
 	err := a.Heard(ctx, gate.Message{Method: h.Method, Tool: h.Tool, Err: h.Err})
 	if err == nil {

@@ -47,7 +47,7 @@ func (t *tool) handler(a *gate.Agent, schema *args.Schema) server.ToolHandlerFun
 			c.Refused("bad arguments: " + err.Error())
 			return mcp.NewToolResultError(err.Error()), nil
 		}
-		if ctx.Err() != nil { // taken back while it was decoded
+		if ctx.Err() != nil { // taken back meanwhile; from here on it is the gate's to stop
 			c.Refused("cancelled before it ran")
 			return mcp.NewToolResultError("The call was cancelled before it did anything."), nil
 		}

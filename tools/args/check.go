@@ -60,6 +60,8 @@ func (c *checker) object(s *Schema, at string, raw jsontext.Value) {
 	}
 }
 
+// unknown says what was probably meant. The names it lists are the schema's, which
+// the client has been shown; its own word is quoted and cut.
 func (c *checker) unknown(s *Schema, at, name string) {
 	where := ""
 	if at != "" {
@@ -74,6 +76,8 @@ func (c *checker) unknown(s *Schema, at, name string) {
 	c.fault("unknown argument %s%s; %s", shown(name), where, hint)
 }
 
+// value checks one value against the schema of its place. Null fits nowhere: an
+// argument that is not meant is left out.
 func (c *checker) value(s *Schema, at string, raw jsontext.Value) {
 	switch s.Type {
 	case "string":
@@ -95,6 +99,7 @@ func (c *checker) value(s *Schema, at string, raw jsontext.Value) {
 	}
 }
 
+// string counts characters and not bytes, as JSON Schema does.
 func (c *checker) string(s *Schema, at string, raw jsontext.Value) {
 	switch {
 	case raw.Kind() == '0':
@@ -116,6 +121,8 @@ func (c *checker) string(s *Schema, at string, raw jsontext.Value) {
 	}
 }
 
+// integer takes whole numbers as they are usually written. JSON Schema also calls
+// 1.0 and 1e1 integers; decoders do not agree, so they are refused.
 func (c *checker) integer(s *Schema, at string, raw jsontext.Value) {
 	lo, hi := int64(-1<<53), int64(1<<53)
 	if s.Minimum != nil {
@@ -142,6 +149,7 @@ func (c *checker) integer(s *Schema, at string, raw jsontext.Value) {
 	}
 }
 
+// array stops at the first fault that would not be told anyway: a list may be long.
 func (c *checker) array(s *Schema, at string, raw jsontext.Value) {
 	if raw.Kind() != '[' {
 		c.fault("`%s` must be a list, got %s", at, describe(raw))

@@ -30,7 +30,7 @@ func readLines(r io.Reader, limit int, emit func(line) bool) error {
 		if !l.tooLong {
 			l.data = append(l.data, part...)
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
+		if errors.Is(err, bufio.ErrBufferFull) { // the line goes on
 			continue
 		}
 		l.data = bytes.TrimSpace(l.data)

@@ -76,6 +76,8 @@ func (m *message) setID(id jsontext.Value) *fault {
 	return nil
 }
 
+// setParams keeps the params of other methods whole. The library decodes them, and
+// so they may hold nothing that decoders read in two ways.
 func (m *message) setParams(params jsontext.Value) *fault {
 	if params == nil || params.Kind() == 'n' {
 		if m.method == string(mcp.MethodToolsCall) {

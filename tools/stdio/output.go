@@ -44,6 +44,9 @@ func (o *output) answer(id jsontext.Value, m mcp.JSONRPCMessage) error {
 	return o.write(data)
 }
 
+// flush writes what the server has to say unasked. That is only ever said while a
+// request is served, so it is written before an answer and needs no goroutine,
+// which could write it after.
 func (o *output) flush() error {
 	for {
 		select {
@@ -59,6 +62,8 @@ func (o *output) flush() error {
 	}
 }
 
+// write keeps the first failure: half a line may be out, so that nothing can
+// follow it.
 func (o *output) write(data []byte) error {
 	if o.closed || o.err != nil {
 		return o.err

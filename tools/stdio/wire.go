@@ -69,7 +69,7 @@ func (w *wire) start(m message) {
 func (w *wire) serve(ctx context.Context, m message) {
 	c := &Call{Arguments: m.args, report: func(err error) string { return w.faults.report(err) }}
 	if w.open.cancelled(key(m.id)) {
-		c.Refused("cancelled before it ran")
+		c.Refused("cancelled before it ran") // it waited in the lane
 		w.finish(ctx, m, c, nil)
 		return
 	}
