@@ -67,7 +67,6 @@ func (s *story) look(ctx context.Context, p *pipe) error {
 			return fmt.Errorf("the agent is offered %s", name)
 		}
 	}
-	s.say("   It is offered %s; none of them approves or deletes.", several(len(tools), "tool"))
 	var list struct {
 		Queues []struct {
 			Queue, Redrive string
@@ -77,7 +76,7 @@ func (s *story) look(ctx context.Context, p *pipe) error {
 	if err := p.call(ctx, "list_queues", arguments{}, &list); err != nil {
 		return err
 	}
-	s.tool("list_queues, group_dead_letters")
+	s.tool("tools/list: %s, none of them approves or deletes; list_queues; group_dead_letters:", several(len(tools), "tool"))
 	for _, q := range list.Queues {
 		g, err := s.groups(ctx, p, q.Queue)
 		if err != nil {
@@ -117,6 +116,7 @@ func (s *story) inspect(ctx context.Context, p *pipe) error {
 	if err := fenced(lines); err != nil {
 		return err
 	}
+	s.hostile = bad.Sample[0]
 	s.tool("inspect_dead_letter payments %s: a stranger's orders arrive fenced, as data; cards stay hidden", bad.Sample[0])
 	s.quote(strings.Join(lines[1:], "\n"))
 	return nil

@@ -37,6 +37,7 @@ type story struct {
 	policy  string // path of the policy file
 	before  []row  // the jobs when all were dead
 	lastRun int64  // the newest attempt of the worker that was looked at
+	hostile string // the job whose payload the agent looked at
 	request string // what waits for a person
 	told    bool   // whether a chapter was begun
 	said    error  // the first error of writing to Out
@@ -55,10 +56,7 @@ func Run(ctx context.Context, o Options) (err error) {
 			err = firstOf(err, s.dir.remove())
 		}
 	}()
-	if err := s.tell(ctx); err != nil {
-		return err
-	}
-	return s.said
+	return s.tell(ctx)
 }
 
 func firstOf(errs ...error) error {
@@ -91,7 +89,7 @@ func (s *story) tell(ctx context.Context) (err error) {
 		{"the audit log", s.audit},
 		{"the end", s.end},
 	} {
-		if err := part.tell(ctx); err != nil {
+		if err := firstOf(part.tell(ctx), s.said); err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -75,8 +76,12 @@ func (s *story) work(ctx context.Context) error {
 		return err
 	}
 	s.lastRun = last
+	id, err := strconv.ParseInt(s.hostile, 10, 64)
+	if err != nil || len(made[id]) == 0 {
+		return fmt.Errorf("job %q was patched and did not run", s.hostile)
+	}
 	s.chapter("4. The worker runs again: %d charges completed, each exactly once; %d videos were left alone", len(made), len(after)-len(made))
 	s.say("   It got every byte as it was, but for the currency of the patched ones:")
-	s.quote(made[s.before[throttled+timeouts].id][0].payload)
+	s.quote(made[id][0].payload)
 	return nil
 }
