@@ -1,8 +1,8 @@
 // Package approval judges whether the decisions that were recorded about a plan
 // are enough to run it.
 //
-// Guarantee: one denial by a person who may decide is final; a person counts
-// once; a decision counts only for the digest it names, only from those whom
+// Guarantee: one denial by a person whom the need names, or who asked, is final;
+// a person's approval counts once; a decision counts only for the digest it names, only from those whom
 // the need names, and only while it is valid. What is missing is said.
 //
 // Limit: decisions carry the proof `none`: the command line's word for the
@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Need is what it takes. People are resolved names; empty means anybody.
+// Need is what it takes. People are resolved names; nil means anybody, an empty
+// list nobody.
 type Need struct {
 	People     []string
 	From       string // how to name them to a reader: "1 of oncall"
@@ -25,6 +26,11 @@ type Need struct {
 	Proof      string // none
 	Separation string // agent: who asked, or had an agent ask, may approve; person: somebody else must
 	ValidFor   time.Duration
+
+	// A need that was made stricter still hears the denials that either of the
+	// two would have heard.
+	deniers   []string
+	anyDenier bool
 }
 
 // Decision is what one person said about one digest.
@@ -52,18 +58,20 @@ type Verdict struct {
 }
 
 // Stricter is a need that satisfies both: the people that both name, the larger
-// count, the shorter validity.
+// count, the shorter validity. It approves only what both approve.
 func Stricter(a, b Need) Need {
 	n := a
 	switch {
-	case len(a.People) == 0:
+	case a.People == nil:
 		n.People, n.From = b.People, b.From
-	case len(b.People) > 0:
+	case b.People != nil:
 		n.People = intersect(a.People, b.People)
 		if !slices.Equal(n.People, a.People) {
 			n.From = b.From
 		}
 	}
+	n.deniers = slices.Concat(a.People, a.deniers, b.People, b.deniers)
+	n.anyDenier = a.anyDenier || b.anyDenier || a.People == nil || b.People == nil
 	n.Count = max(a.Count, b.Count)
 	if b.Separation == "person" {
 		n.Separation = b.Separation
@@ -84,16 +92,17 @@ func intersect(a, b []string) []string {
 	return out
 }
 
-// Judge weighs decisions. Later decisions of a person replace nothing: the
-// first counts, and a denial counts at any time.
+// Judge weighs decisions, in whatever order they come. A person's approval
+// counts once; a denial counts at any time, also after that person's own
+// approval.
 func Judge(n Need, r Request, ds []Decision, now time.Time) Verdict {
 	var v Verdict
 	for _, d := range ds {
 		switch {
-		case d.Digest != r.Digest, slices.Contains(v.By, d.Person):
-		case !May(n, r, d.Person):
-		case !d.Yes:
+		case d.Digest != r.Digest:
+		case !d.Yes && n.hears(d.Person):
 			return Verdict{Denied: true, By: []string{d.Person}, Missing: d.Person + " denied it"}
+		case !d.Yes, !May(n, r, d.Person), slices.Contains(v.By, d.Person):
 		case n.ValidFor > 0 && now.After(d.At.Add(n.ValidFor)):
 		default:
 			v.By = append(v.By, d.Person)
@@ -107,7 +116,13 @@ func Judge(n Need, r Request, ds []Decision, now time.Time) Verdict {
 	return v
 }
 
-// May says whether a person's decision counts at all.
+// hears says whether a person's denial counts. Separation is about saying yes:
+// who asked may take it back.
+func (n Need) hears(person string) bool {
+	return person != "" && (n.People == nil || n.anyDenier || slices.Contains(n.People, person) || slices.Contains(n.deniers, person))
+}
+
+// May says whether a person may decide: whether their approval counts.
 func May(n Need, r Request, person string) bool {
 	if person == "" || n.People != nil && !slices.Contains(n.People, person) {
 		return false

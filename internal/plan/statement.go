@@ -56,9 +56,9 @@ func Statement(p *Plan, digest, decision string, a Anchor) []string {
 
 type statement struct{ lines []string }
 
-// add keeps a line printable whatever the value holds.
+// add keeps a line printable whatever the name and the value hold.
 func (s *statement) add(name, value string) {
-	s.lines = append(s.lines, name+": "+ascii(value))
+	s.lines = append(s.lines, ascii(name)+": "+ascii(value))
 }
 
 func messages(p *Plan) string {
