@@ -1,6 +1,10 @@
 package gate
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // Bounds of arguments. A value outside is refused with a sentence, never bent.
 const (
@@ -147,7 +151,37 @@ func parseTime(name, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, refuse(CodeBadArgument, "`%s` must be a time such as 2026-12-01T03:00:00Z, got %s", name, quote(s))
+		return t, refuse(CodeBadArgument, "`%s` must be a time such as 2026-12-01T03:00:00Z, got %s.", name, quote(s))
 	}
-	return t.UTC(), nil
+	// The zero time of Go lies in the year 1 and would mean that none was given.
+	if t = t.UTC(); t.Year() < 1970 || t.Year() > 9999 {
+		return time.Time{}, refuse(CodeBadArgument, "`%s` must lie in the years 1970 to 9999, got %s.", name, quote(s))
+	}
+	return t, nil
+}
+
+// checkText reads a text of the caller's own words.
+func checkText(name, s string, required bool) error {
+	switch n := utf8.RuneCountInString(s); {
+	case required && strings.TrimSpace(s) == "":
+		return refuse(CodeBadArgument, "`%s` is missing; say in a sentence why.", name)
+	case n > MaxReason:
+		return refuse(CodeBadArgument, "`%s` has %d characters; at most %d are taken.", name, n, MaxReason)
+	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
+		return refuse(CodeBadArgument, "`%s` must be valid UTF-8 without NUL.", name)
+	}
+	return nil
+}
+
+// checkName reads the id of a request or a patch, or a prefix of one.
+func checkName(name, s string) error {
+	ok := len(s) <= 32
+	for i := 0; ok && i < len(s); i++ {
+		c := s[i]
+		ok = c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
+	}
+	if !ok {
+		return refuse(CodeBadArgument, "`%s` %s is not an id as this server gives it.", name, quote(s))
+	}
+	return nil
 }

@@ -122,9 +122,19 @@ func (ch change) apply(q *policy.Queue, d *backends.DeadLetter) (changed, error)
 	}
 	out := changed{body: after}
 	if ch.kind == kindBody {
-		return ch.wholeBody(out, d)
+		out, err = ch.wholeBody(out, d)
+	} else {
+		out, err = ch.compare(q, out, d)
 	}
-	diff, err := rawjson.Diff(d.Payload.Bytes, after)
+	if err != nil {
+		return changed{}, err
+	}
+	return out, ch.checkSchema(q, d.Payload.Bytes, after)
+}
+
+// compare checks every difference that a patch makes.
+func (ch change) compare(q *policy.Queue, out changed, d *backends.DeadLetter) (changed, error) {
+	diff, err := rawjson.Diff(d.Payload.Bytes, out.body)
 	if err != nil {
 		return changed{}, err
 	}
@@ -140,12 +150,50 @@ func (ch change) apply(q *policy.Queue, d *backends.DeadLetter) (changed, error)
 		out.differs = true
 	}
 	out.same = !out.differs && len(out.hidden) == 0
-	if q.Patch.Schema != nil {
-		if why := visible(q, q.Patch.Schema.Validate(after)); len(why) > 0 {
-			return out, schemaError{why}
-		}
-	}
 	return out, nil
+}
+
+// checkSchema checks a new body. Where the policy hides values it checks the
+// body as the caller knows it, with its own values in the hidden places that it
+// sets and a stand-in in the others, and passes over what the schema says of
+// those: so the answer does not depend on any hidden value.
+func (ch change) checkSchema(q *policy.Queue, before, after []byte) error {
+	if q.Patch.Schema == nil {
+		return nil
+	}
+	if len(q.Redact.Paths) == 0 {
+		return schemaErrorOf(q.Patch.Schema.Validate(after))
+	}
+	masked, _, err := rawjson.Mask(before, q.Redact.Paths, []byte(`"`+hiddenText+`"`))
+	if err != nil {
+		return err
+	}
+	known, err := ch.bytes(q, masked)
+	if err != nil {
+		return err
+	}
+	set := ch.hiddenSets(q)
+	return schemaErrorOf(slices.DeleteFunc(q.Patch.Schema.Validate(known), func(why string) bool {
+		path, _, _ := strings.Cut(why, ":")
+		p, err := rawjson.ParsePointer(path)
+		return err == nil && underHidden(q, p) && !within(set, p)
+	}))
+}
+
+func underHidden(q *policy.Queue, p rawjson.Pointer) bool {
+	return slices.ContainsFunc(q.Redact.Paths, func(pat rawjson.Pattern) bool { return pat.Covers(p) })
+}
+
+// differs reports whether a value that the policy does not hide differs: setting
+// a hidden one does not count as mending a letter.
+func differs(q *policy.Queue, before, after []byte) bool {
+	diff, err := rawjson.Diff(before, after)
+	if err != nil {
+		return string(before) != string(after)
+	}
+	return slices.ContainsFunc(diff, func(c rawjson.Change) bool {
+		return !underHidden(q, c.Pointer)
+	})
 }
 
 // schemaError is a body that the policy's schema refuses.
@@ -155,16 +203,11 @@ func (e schemaError) Error() string {
 	return "the new body fails the schema: " + strings.Join(e.why[:min(3, len(e.why))], "; ")
 }
 
-// visible drops sentences of the schema that speak of hidden paths.
-func visible(q *policy.Queue, why []string) (out []string) {
-	for _, w := range why {
-		path, _, _ := strings.Cut(w, ":")
-		if p, err := rawjson.ParsePointer(path); err == nil && len(q.Redact.Paths) > 0 && touchesHidden(q, p) {
-			continue
-		}
-		out = append(out, w)
+func schemaErrorOf(why []string) error {
+	if len(why) == 0 {
+		return nil
 	}
-	return out
+	return schemaError{why}
 }
 
 func (ch change) wholeBody(out changed, d *backends.DeadLetter) (changed, error) {

@@ -77,10 +77,18 @@ func (ch *choice) checkIDs(ids []string) error {
 	return nil
 }
 
+// groups are the error group that was named, if one was.
+func (ch *choice) groups() []string {
+	if ch.group == "" {
+		return nil
+	}
+	return []string{ch.group}
+}
+
 // args are the choice as the log records it.
 func (ch *choice) args() []audit.Arg {
 	if ch.group != "" {
-		return []audit.Arg{{Key: "group", Value: quote(ch.group)}, {Key: "as_of", Value: exact(ch.asOf)}, {Key: "max_messages", Value: ch.max}}
+		return []audit.Arg{{Key: "group", Value: words(quote(ch.group))}, {Key: "as_of", Value: exact(ch.asOf)}, {Key: "max_messages", Value: ch.max}}
 	}
 	shown := make([]string, len(ch.ids))
 	for i, id := range ch.ids {
@@ -95,8 +103,8 @@ func (c *call) resolve(ctx context.Context, t *target, ch *choice) (more int, er
 	if ch.group == "" {
 		return 0, nil
 	}
-	if !t.store.Can(t.q.Name).Ordered {
-		return 0, refuse(CodeBadArgument, "%s keeps no time of death, so a group cannot be cut off at a time. Name the letters by `ids`.", t.q.Name)
+	if ch.asOf, err = c.asOf(ctx, t, ch.asOf); err != nil {
+		return 0, err
 	}
 	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, AsOf: ch.asOf, Bodies: redactor{t.q.Redact}.needsBody()}) {
 		if err != nil {

@@ -29,7 +29,7 @@ func (s *session) decide(ctx context.Context, id, digest string, yes bool, reaso
 	if err := checkText("reason", reason, !yes); err != nil {
 		return nil, s.refusedArgs(ctx, decisionWord(yes), "", err)
 	}
-	c, err := s.begin(ctx, decisionWord(yes), "", audit.Arg{Key: "request", Value: quote(id)})
+	c, err := s.begin(ctx, decisionWord(yes), "", audit.Arg{Key: "request", Value: words(quote(id))})
 	if err != nil {
 		return nil, err
 	}
@@ -51,21 +51,30 @@ func (c *call) decide(ctx context.Context, id, digest string, yes bool, reason s
 	if row.State != ledger.Pending {
 		return nil, refuse(CodeState, "Request %s is %s; only a pending one can be decided.", row.ID, row.State)
 	}
-	w, err := c.warrant(ctx, row)
+	// No store is asked: a person can say no while it is down.
+	w, err := c.paper(row)
 	if err != nil {
 		return nil, c.cannotRun(ctx, row, err)
 	}
-	w.need = w.needNow(w.t.q)
+	q := c.pol.Queues[row.Queue]
+	if q == nil && yes {
+		return nil, refuse(CodeState, "The policy has no queue %s any more, so request %s can only be denied or cancelled.", row.Queue, row.ID)
+	}
+	w.need = w.needNow(q)
 	asked := approval.Request{Digest: row.Digest, Principal: w.doc.Requester.Principal}
 	if !approval.May(w.need, asked, c.caller.Principal) {
-		return nil, refuse(CodePolicy, "%s may not decide about %s: it takes %s.", c.caller.Principal, row.ID, w.t.q.Approval.Who()).
+		return nil, refuse(CodePolicy, "%s may not decide about %s: it takes %s.", c.caller.Principal, row.ID, w.need.From).
 			hint("people of the policy decide under their own name; separation: %s", w.need.Separation)
 	}
-	d, err := c.recordDecision(ctx, w, yes, reason)
+	d, err := c.recordDecision(ctx, w, yes, c.clean(reason))
 	if err != nil {
 		return nil, err
 	}
-	return c.storeDecision(ctx, w, d)
+	denyFor := 24 * time.Hour
+	if q != nil {
+		denyFor = q.Approval.DenyFor
+	}
+	return c.storeDecision(ctx, w, d, denyFor)
 }
 
 // recordDecision writes the decision to the log first: what the ledger knows of
@@ -98,7 +107,7 @@ func (c *call) recordDecision(ctx context.Context, w *warrant, yes bool, reason 
 		Yes: yes, At: now, Seq: head.Seq, Hash: head.Hash}, nil
 }
 
-func (c *call) storeDecision(ctx context.Context, w *warrant, d ledger.Decision) (*RequestResult, error) {
+func (c *call) storeDecision(ctx context.Context, w *warrant, d ledger.Decision, denyFor time.Duration) (*RequestResult, error) {
 	to, denyUntil, next := ledger.State(""), time.Time{}, ""
 	if d.Yes {
 		ds, err := c.decisions(ctx, w.row)
@@ -114,7 +123,7 @@ func (c *call) storeDecision(ctx context.Context, w *warrant, d ledger.Decision)
 		}
 	} else {
 		to = ledger.Denied
-		denyUntil = d.At.Add(w.t.q.Approval.DenyFor)
+		denyUntil = d.At.Add(denyFor)
 	}
 	err := c.st.ledger.Decide(ctx, d, to, denyUntil)
 	switch {

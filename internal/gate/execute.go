@@ -31,6 +31,8 @@ type warrant struct {
 	need approval.Need
 	// effect is what the policy now says to the letters that are still to go.
 	effect policy.Effect
+	hidden [][]byte // values that the policy hides in the letters of the plan
+	known  int      // their bytes
 }
 
 // execute runs a plan to its end, or takes it over.
@@ -38,6 +40,9 @@ func (c *call) execute(ctx context.Context, row ledger.Plan, progress func()) (l
 	w, err := c.warrant(ctx, row)
 	if err != nil {
 		return row.State, c.cannotRun(ctx, row, err)
+	}
+	if row.State != ledger.Approved && len(w.t.q.Redact.Paths) > 0 {
+		w.known = maxKnown + 1 // what an earlier executor had in hand is not read again
 	}
 	if row.State == ledger.Approved {
 		// A plan that may not run is ended before it begins.
@@ -50,11 +55,11 @@ func (c *call) execute(ctx context.Context, row ledger.Plan, progress func()) (l
 	state, err := c.st.exec.Run(ctx, w.t.store, redrive.Order{
 		Plan: row.ID, Digest: row.Digest, Queue: row.Queue, Physical: row.Physical,
 		Attempts: w.doc.Attempts, Rate: w.doc.Rate, PerHour: w.doc.PerHour,
-		Check: w.check, Bind: w.bind, Commit: w.commit, Redact: c.cleanFor(w.t.q),
+		Check: w.check, Bind: w.bind, Commit: w.commit, Redact: w.clean,
 		Record: rec, Progress: progress,
 	})
 	if err != nil {
-		err = runRefusal(row, err)
+		err = runRefusal(row, state, err)
 	}
 	return state, err
 }
@@ -63,7 +68,7 @@ func (c *call) execute(ctx context.Context, row ledger.Plan, progress func()) (l
 func (c *call) cannotRun(ctx context.Context, row ledger.Plan, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	rec := c.record(audit.PhaseOutcome)
-	rec.Plan, rec.Queue, rec.Outcome, rec.Why = row.Digest, row.Queue, "not started", err.Error()
+	rec.Plan, rec.Queue, rec.Outcome, rec.Why = row.Digest, row.Queue, "not started", c.clean(err.Error())
 	if _, aerr := c.st.log.Append(ctx, rec); aerr != nil {
 		return auditRefusal(errors.Join(err, aerr))
 	}
@@ -75,13 +80,17 @@ func (c *call) cannotRun(ctx context.Context, row ledger.Plan, err error) error 
 	if _, ok := errors.AsType[*Refusal](err); ok {
 		return err
 	}
-	return refuse(CodeState, "Request %s was not started: %s.", row.ID, err).because(err)
+	return refuse(CodeState, "Request %s was not started: %s.", row.ID, reasonOf(err)).because(err)
 }
 
-func runRefusal(row ledger.Plan, err error) error {
+// runRefusal says how far a run came. state is "" if it never had the plan.
+func runRefusal(row ledger.Plan, state ledger.State, err error) error {
 	var fence *ledger.FenceError
 	if errors.As(err, &fence) {
 		return refuse(CodeState, "Request %s is being run by another process.", row.ID).because(err)
+	}
+	if state == "" {
+		return refuse(CodeState, "Request %s was not started: %s.", row.ID, reasonOf(err)).because(err)
 	}
 	var halt *redrive.HaltError
 	if errors.As(err, &halt) {
@@ -100,7 +109,13 @@ func reasonOf(err error) string {
 	var s *backends.Error
 	var v voidError
 	var r *Refusal
+	var lag *ledger.ClockError
+	var move *ledger.MoveError
 	switch {
+	case errors.As(err, &lag):
+		return lag.Error()
+	case errors.As(err, &move):
+		return move.Error()
 	case errors.As(err, &r):
 		return r.Sentence
 	case errors.As(err, &v):
@@ -122,8 +137,8 @@ type haltedError struct{ why string }
 
 func (e haltedError) Error() string { return e.why }
 
-// warrant reads the plan as it was frozen and opens its queue.
-func (c *call) warrant(ctx context.Context, row ledger.Plan) (*warrant, error) {
+// paper reads the plan as it was frozen.
+func (c *call) paper(row ledger.Plan) (*warrant, error) {
 	data, err := c.st.log.GetObject(row.Digest)
 	if err != nil {
 		return nil, voidError{"its frozen bytes are not beside the log"}
@@ -135,15 +150,20 @@ func (c *call) warrant(ctx context.Context, row ledger.Plan) (*warrant, error) {
 	if err != nil || doc.ID != row.ID || doc.Queue != row.Queue || doc.Physical != row.Physical {
 		return nil, voidError{"the ledger's row does not fit the frozen plan"}
 	}
-	if c.pol.Queues[row.Queue] == nil {
-		return nil, voidError{"the policy has no queue of that name any more"}
-	}
-	c.queue = row.Queue
-	t, err := c.open(ctx, row.Queue)
+	return &warrant{c: c, row: row, doc: doc}, nil
+}
+
+// warrant reads the plan as it was frozen and opens its queue.
+func (c *call) warrant(ctx context.Context, row ledger.Plan) (*warrant, error) {
+	w, err := c.paper(row)
 	if err != nil {
 		return nil, err
 	}
-	return &warrant{c: c, row: row, doc: doc, t: t}, nil
+	if c.pol.Queues[row.Queue] == nil {
+		return nil, voidError{"the policy has no queue of that name any more"}
+	}
+	w.t, err = c.open(ctx, row.Queue)
+	return w, err
 }
 
 // bind compares an item of the ledger with the frozen plan, so that what was
@@ -247,49 +267,77 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 	c.pol = pol
 	c.caller.Kind = w.doc.Requester.Kind
 	t := &target{q: q, store: w.t.store, at: w.t.at}
-	patched := map[string]bool{}
+	bodies := map[string][]byte{}
 	var ids []string
 	for it, err := range c.st.ledger.Items(ctx, w.row.ID, backends.Claimed) {
 		if err != nil {
 			return "", err
 		}
 		ids = append(ids, it.Ref.ID)
-		patched[it.Ref.ID] = it.Body != nil && w.reallyPatched()
+		bodies[it.Ref.ID] = it.Body
 	}
-	k, err := c.learn(ctx, t, ids, map[string]bool{w.doc.Group: true})
+	k, err := c.learn(ctx, t, ids, w.groups()...)
 	if err != nil {
 		return "", err
 	}
 	effect := policy.Direct
 	err = c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
 		v := t.look(pol, d, false)
-		dec := q.Decide(k.facts(&c, d, &v, patched[d.ID]))
+		body := bodies[d.ID]
+		w.hide(t, d, &v, body)
+		dec := q.Decide(k.facts(&c, d, &v, body != nil && differs(q, d.Payload.Bytes, body)))
 		effect = policy.Stricter(effect, dec.Effect)
 		return nil
 	}, func(string) {})
 	return effect, err
 }
 
-// reallyPatched reports whether a value that is not hidden differs: setting a
-// hidden one does not count as mending a letter.
-func (w *warrant) reallyPatched() bool {
-	if w.doc.Body {
-		return true
+func (w *warrant) groups() []string { return (&choice{group: w.doc.Group}).groups() }
+
+// maxKnown bounds the hidden values that a run keeps in mind, in bytes.
+const maxKnown = 4 << 20
+
+// hide keeps in mind what the policy hides in a letter, old and new: a store may
+// repeat it in an error.
+func (w *warrant) hide(t *target, d *backends.DeadLetter, v *seen, body []byte) {
+	values := v.body.hidden
+	if v.body.withheld != "" {
+		values = wordsOf(d.Payload.Bytes)
 	}
-	return slices.ContainsFunc(w.doc.Patch, func(path string) bool {
-		return !hiddenPath(w.t.q, path)
-	})
+	if body != nil {
+		values = append(slices.Clip(values), redactor{t.q.Redact}.body(body).hidden...)
+	}
+	for _, h := range values {
+		if w.known += len(h); w.known <= maxKnown {
+			w.hidden = append(w.hidden, slices.Clone(h))
+		}
+	}
 }
 
+// clean makes a store's error fit for the log. Where there were more hidden
+// values than are kept in mind nothing of it is.
+func (w *warrant) clean(text string) string {
+	if w.known > maxKnown {
+		return hiddenText
+	}
+	return oneLine(redactor{w.t.q.Redact}.text(text, w.hidden), 300)
+}
+
+// needNow is the stricter of what was needed at planning and what the policy, if
+// it still has the queue, asks now.
 func (w *warrant) needNow(q *policy.Queue) approval.Need {
+	then := approval.Need{People: peopleOf(w.doc.Need.From), Count: w.doc.Need.Count,
+		Proof: w.doc.Need.Proof, Separation: w.doc.Need.Separation, ValidFor: w.doc.Need.ValidFor}
+	if q == nil {
+		return then
+	}
 	now := approval.Need{People: peopleOf(q.Approval.People()), From: q.Approval.Who(), Count: q.Approval.Count,
 		Proof: q.Approval.Proof, Separation: q.Approval.Separation, ValidFor: q.Approval.ValidFor}
 	if w.doc.Need.Effect == string(policy.Direct) {
 		return now
 	}
-	then := w.doc.Need
-	return approval.Stricter(approval.Need{People: peopleOf(then.From), From: now.From, Count: then.Count,
-		Proof: then.Proof, Separation: then.Separation, ValidFor: then.ValidFor}, now)
+	then.From = now.From
+	return approval.Stricter(then, now)
 }
 
 // peopleOf makes an empty list mean anybody.
@@ -342,8 +390,4 @@ func (c *call) recorded(ctx context.Context, d ledger.Decision) bool {
 			rec.Plan == d.Digest && argOf(rec, "person") == d.Person && rec.Outcome == decisionWord(d.Yes)
 	}
 	return false
-}
-
-func (c *call) cleanFor(q *policy.Queue) func(string) string {
-	return func(text string) string { return oneLine(redactor{q.Redact}.text(text, nil), 300) }
 }

@@ -21,16 +21,31 @@ type known struct {
 }
 
 // learn asks the ledger about letters and, where a rule needs it, the store
-// about the newest arrival in their groups.
-func (c *call) learn(ctx context.Context, t *target, ids []string, groups map[string]bool) (known, error) {
+// about the newest arrival in their groups. Where no group is named it looks
+// which ones they are of.
+func (c *call) learn(ctx context.Context, t *target, ids []string, groups ...string) (known, error) {
 	now, _ := c.st.ledger.Now()
 	k := known{now: now}
 	var err error
 	if k.replays, err = c.st.ledger.Replays(ctx, t.at.Letters(), ids); err != nil {
 		return k, err
 	}
-	if needsQuiet(t.q) && t.store.Can(t.q.Name).Ordered {
-		k.arrivals, err = c.arrivals(ctx, t, groups)
+	if !needsQuiet(t.q) || !t.store.Can(t.q.Name).Ordered {
+		return k, nil
+	}
+	wanted := map[string]bool{}
+	for _, g := range groups {
+		wanted[g] = true
+	}
+	if len(wanted) == 0 {
+		err = c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
+			v := t.look(c.pol, d, false)
+			wanted[v.group] = true
+			return nil
+		}, func(string) {})
+	}
+	if err == nil {
+		k.arrivals, err = c.arrivals(ctx, t, wanted)
 	}
 	return k, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 )
 
 var classes = []string{string(backends.Permanent), string(backends.Transient), string(backends.NotFailed), string(backends.Unknown)}
@@ -25,6 +26,11 @@ func newMatcher(f *Filter) (*matcher, error) {
 		m.f = *f
 	}
 	var err error
+	for name, text := range map[string]string{"error_contains": m.f.ErrorContains, "job": m.f.Job, "group": m.f.Group} {
+		if err := checkText("filter."+name, text, false); err != nil {
+			return nil, err
+		}
+	}
 	if m.since, err = parseTime("filter.since", m.f.Since); err != nil {
 		return nil, err
 	}
@@ -47,6 +53,25 @@ func newMatcher(f *Filter) (*matcher, error) {
 	sum := sha256.Sum256(data)
 	m.digest = sum[:8]
 	return m, nil
+}
+
+// args are the filter as the log records it: what was searched for is content.
+func (m *matcher) args() (out []audit.Arg) {
+	for _, a := range []audit.Arg{
+		{Key: "filter.error_class", Value: m.f.ErrorClass}, {Key: "filter.group", Value: words(m.f.Group)},
+		{Key: "filter.job", Value: words(m.f.Job)}, {Key: "filter.since", Value: words(exact(m.since))}, {Key: "filter.until", Value: words(exact(m.until))},
+	} {
+		if a.Value != "" && a.Value != words("") {
+			out = append(out, a)
+		}
+	}
+	if m.f.ErrorContains != "" {
+		out = append(out, audit.Arg{Key: "filter.error_contains", Value: true})
+	}
+	if m.f.MinAttempts > 0 {
+		out = append(out, audit.Arg{Key: "filter.min_attempts", Value: m.f.MinAttempts})
+	}
+	return out
 }
 
 // match judges a letter by what the caller may see of it.

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 )
 
-// maxGroups bounds the memory of one grouping; letters of further groups are
-// counted together.
+// maxGroups bounds the memory of one grouping; the letters of all further groups
+// are counted as if they were one.
 const maxGroups = 10_000
 
 // sampleIDs is how many ids of a group are named.
@@ -23,7 +23,8 @@ func (s *session) group(ctx context.Context, args GroupArgs) (*GroupResult, erro
 	if err != nil {
 		return nil, s.refusedArgs(ctx, "group_dead_letters", args.Queue, err)
 	}
-	c, err := s.begin(ctx, "group_dead_letters", args.Queue, audit.Arg{Key: "as_of", Value: args.AsOf})
+	c, err := s.begin(ctx, "group_dead_letters", args.Queue, append(m.args(),
+		audit.Arg{Key: "as_of", Value: exact(asOf)}, audit.Arg{Key: "limit", Value: limit})...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +81,9 @@ func (c *call) group(ctx context.Context, queue string, m *matcher, asOf time.Ti
 	slices.SortFunc(groups, func(a, b *tally) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), b.last.Compare(a.last), cmp.Compare(a.Group, b.Group))
 	})
+	if res.OtherSum > 0 {
+		res.Others++ // the groups that were not told apart
+	}
 	for _, g := range groups[min(limit, len(groups)):] {
 		res.Others++
 		res.OtherSum += g.Count
@@ -87,17 +91,23 @@ func (c *call) group(ctx context.Context, queue string, m *matcher, asOf time.Ti
 	return res, c.groupAnswer(ctx, t, res, groups[:min(limit, len(groups))])
 }
 
-// asOf is the store's own clock where the caller named no time, so that what
-// dies from now on is not in the listing.
-func (c *call) asOf(ctx context.Context, t *target, asOf time.Time) (time.Time, error) {
-	if !asOf.IsZero() || !t.store.Can(t.q.Name).Ordered {
-		return asOf, nil
+// asOf is the time that a listing is cut off at: the one asked for, and never
+// later than the store's own clock, so that what dies from now on is not in it.
+func (c *call) asOf(ctx context.Context, t *target, asked time.Time) (time.Time, error) {
+	if !t.store.Can(t.q.Name).Ordered {
+		if !asked.IsZero() {
+			return asked, refuse(CodeBadArgument, "%s keeps no time of death, so nothing can be cut off at a time. Leave `as_of` out; letters are named by `ids`.", t.q.Name)
+		}
+		return asked, nil
 	}
 	d, err := t.store.Depth(ctx, t.q.Name)
 	if err != nil {
-		return asOf, storeRefusal(t.q.Name, err)
+		return asked, storeRefusal(t.q.Name, err)
 	}
-	return d.Now, nil
+	if asked.IsZero() || asked.After(d.Now) {
+		return d.Now, nil
+	}
+	return asked, nil
 }
 
 func (c *call) tally(ctx context.Context, t *target, m *matcher, asOf time.Time, res *GroupResult) ([]*tally, error) {
@@ -132,10 +142,11 @@ func (c *call) tally(ctx context.Context, t *target, m *matcher, asOf time.Time,
 }
 
 func newTally(d *backends.DeadLetter, v seen) *tally {
-	g := &tally{label: v.label, last: d.Times.Dead, view: v, newest: *d}
+	g := &tally{label: v.label, last: d.Times.Dead, newest: *d}
 	g.Group, g.Class, g.Code = v.group, v.class, v.shown
-	g.newest.Payload.Bytes, g.newest.Envelope = nil, nil // borrowed
-	g.view.body.data = nil
+	// What is borrowed, or large and not needed to decide, is not kept.
+	g.newest.Payload.Bytes, g.newest.Envelope, g.newest.Attributes, g.newest.Reason.Stack = nil, nil, nil, backends.Text{}
+	g.view = seen{group: v.group, job: v.job}
 	return g
 }
 
@@ -151,11 +162,11 @@ func (g *tally) add(d *backends.DeadLetter) {
 
 func (c *call) groupAnswer(ctx context.Context, t *target, res *GroupResult, groups []*tally) error {
 	ids := make([]string, len(groups))
-	names := map[string]bool{}
+	names := make([]string, len(groups))
 	for i, g := range groups {
-		ids[i], names[g.Group] = g.newest.ID, true
+		ids[i], names[i] = g.newest.ID, g.Group
 	}
-	k, err := c.learn(ctx, t, ids, names)
+	k, err := c.learn(ctx, t, ids, names...)
 	if err != nil {
 		return err
 	}

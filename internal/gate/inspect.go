@@ -118,7 +118,7 @@ func (c *call) inspectHistory(ctx context.Context, t *target, d *backends.DeadLe
 }
 
 func (c *call) inspectPolicy(ctx context.Context, t *target, d *backends.DeadLetter, v *seen, res *InspectResult) error {
-	k, err := c.learn(ctx, t, []string{d.ID}, map[string]bool{v.group: true})
+	k, err := c.learn(ctx, t, []string{d.ID}, v.group)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ func (s *session) list(ctx context.Context, args ListArgs) (*ListResult, error) 
 	if err != nil {
 		return nil, s.refusedArgs(ctx, "list_dead_letters", args.Queue, err)
 	}
-	c, err := s.begin(ctx, "list_dead_letters", args.Queue, audit.Arg{Key: "limit", Value: limit})
+	c, err := s.begin(ctx, "list_dead_letters", args.Queue, append(m.args(),
+		audit.Arg{Key: "as_of", Value: exact(asOf)}, audit.Arg{Key: "limit", Value: limit}, audit.Arg{Key: "cursor", Value: args.Cursor != ""})...)
 	if err != nil {
 		return nil, err
 	}
@@ -36,16 +37,11 @@ func (c *call) list(ctx context.Context, args ListArgs, m *matcher, asOf time.Ti
 	}
 	after := ""
 	if args.Cursor != "" {
-		cur, ok := readCursor(c.st.secret, args.Cursor)
-		if !ok || cur.Queue != args.Queue || !bytes.Equal(cur.Filter, m.digest) || args.AsOf != "" && args.AsOf != cur.AsOf {
-			return nil, refuse(CodeBadArgument, "`cursor` is not one that a listing of %s with this filter and as_of gave. Leave it out to begin again.", args.Queue)
-		}
-		after = cur.After
-		if asOf, err = parseTime("as_of", cur.AsOf); err != nil {
-			return nil, err
-		}
+		asOf, after, err = c.goOn(args, m)
+	} else {
+		asOf, err = c.asOf(ctx, t, asOf)
 	}
-	if asOf, err = c.asOf(ctx, t, asOf); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	res := &ListResult{Queue: args.Queue, AsOf: exact(asOf), Letters: []LetterInfo{}}
@@ -64,6 +60,16 @@ func (c *call) list(ctx context.Context, args ListArgs, m *matcher, asOf time.Ti
 		}
 	}
 	return res, nil
+}
+
+// goOn is where a cursor's listing goes on, and the time that it is cut off at.
+func (c *call) goOn(args ListArgs, m *matcher) (asOf time.Time, after string, err error) {
+	cur, ok := readCursor(c.st.secret, args.Cursor)
+	if !ok || cur.Queue != args.Queue || !bytes.Equal(cur.Filter, m.digest) || args.AsOf != "" && args.AsOf != cur.AsOf {
+		return asOf, "", refuse(CodeBadArgument, "`cursor` is not one that a listing of %s with this filter and as_of gave. Leave it out to begin again.", args.Queue)
+	}
+	asOf, err = parseTime("as_of", cur.AsOf)
+	return asOf, cur.After, err
 }
 
 // page fills one page and returns where the next begins, "" at the end.

@@ -20,7 +20,7 @@ func (s *session) pending(ctx context.Context) (*StatusResult, error) {
 
 // run executes one request for a person.
 func (s *session) run(ctx context.Context, id string, progress func(RequestResult)) (*RequestResult, error) {
-	c, err := s.begin(ctx, "run", "", audit.Arg{Key: "request", Value: id})
+	c, err := s.begin(ctx, "run", "", audit.Arg{Key: "request", Value: words(id)})
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (s *session) settle(ctx context.Context, id string, ids []string, sent bool
 	if err := checkText("reason", reason, true); err != nil {
 		return nil, s.refusedArgs(ctx, "resolve", "", err)
 	}
-	c, err := s.begin(ctx, "resolve", "", audit.Arg{Key: "request", Value: id}, audit.Arg{Key: "ids", Value: ids},
-		audit.Arg{Key: "sent", Value: sent}, audit.Arg{Key: "reason", Value: reason})
+	c, err := s.begin(ctx, "resolve", "", audit.Arg{Key: "request", Value: words(id)}, audit.Arg{Key: "ids", Value: ids},
+		audit.Arg{Key: "sent", Value: sent}, audit.Arg{Key: "reason", Value: words(reason)})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (c *call) settle(ctx context.Context, id string, ids []string, sent bool, r
 	if len(outs) == 0 || len(want) > 0 {
 		return nil, refuse(CodeNothing, "Request %s has no unknown messages like that.", row.ID)
 	}
-	rec.Plan, rec.Queue, rec.Why = row.Digest, row.Queue, reason
+	rec.Plan, rec.Queue, rec.Why = row.Digest, row.Queue, c.clean(reason)
 	rec.Args = append(rec.Args, audit.Arg{Key: "sent", Value: sent})
 	if _, err := c.st.log.Append(ctx, rec); err != nil {
 		return nil, auditRefusal(err)
@@ -193,10 +193,10 @@ func (s *session) stop(ctx context.Context, reason string) error {
 		return fmt.Errorf("stopping: %w", err)
 	}
 	// From here on everything is stopped; the rest says so and may fail.
-	who := s.who()
-	why := strings.TrimSpace(reason + " (" + who.Name() + ")")
+	c := &call{s: s, op: ledger.NewID("o"), tool: "stop", caller: s.who(), st: st}
+	reason = c.clean(reason)
+	why := strings.TrimSpace(reason + " (" + c.caller.Name() + ")")
 	errWhy := st.folder.Overwrite(whyFile, []byte(why))
-	c := &call{s: s, op: ledger.NewID("o"), tool: "stop", caller: who, st: st}
 	rec := c.record(audit.PhaseStop)
 	rec.Why = reason
 	_, errLog := st.log.Append(ctx, rec)
@@ -208,7 +208,7 @@ func (s *session) stop(ctx context.Context, reason string) error {
 }
 
 func (s *session) resume(ctx context.Context, reason string) error {
-	c, err := s.begin(ctx, "resume", "", audit.Arg{Key: "reason", Value: reason})
+	c, err := s.begin(ctx, "resume", "", audit.Arg{Key: "reason", Value: words(reason)})
 	if err != nil {
 		return err
 	}

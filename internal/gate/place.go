@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -45,7 +44,7 @@ func (c *call) freeze(d *draft) (*plan.Plan, error) {
 		p.Fix = &plan.Fix{Ref: d.args.Fix.Ref, At: stamp(d.fixAt)}
 	}
 	if d.sel.group != "" {
-		p.GroupLabel = d.label
+		p.GroupLabel = oneLine(d.label, 120)
 	}
 	for path := range d.paths {
 		p.Patch = append(p.Patch, path)
@@ -83,21 +82,31 @@ func nonce() string {
 // place freezes the request, claims its letters, and runs it if it is direct.
 //
 // Order: the plan's bytes stand beside the log before the ledger names them, so
-// that a plan in the ledger can always be shown and verified; the log's record
-// of the plan comes before anybody can decide or run it, because a plan without
-// one is cancelled here and never started.
+// that a plan in the ledger can always be shown and verified, and every later
+// record about it names their digest. If the log's record of the plan itself
+// cannot be written, or the caller takes the call back meanwhile, the plan is
+// cancelled.
 func (c *call) place(ctx context.Context, d *draft) (*RequestResult, error) {
-	p, err := c.freeze(d)
-	if err != nil {
-		return nil, err
+	row, p, err := c.keep(ctx, d)
+	if errors.Is(err, ledger.ErrPerHour) {
+		d.over = "requests that are running take the rest of what is allowed in an hour without a person"
+		d.effect = policy.EffectApproval
+		if err = d.needsFix(); err == nil {
+			row, p, err = c.keep(ctx, d)
+		}
 	}
-	row, err := c.keep(ctx, d, p)
 	if err != nil {
-		return nil, err
+		return nil, createRefusal(d, err)
 	}
-	if err := c.recordPlan(ctx, row, p); err != nil {
-		_, cerr := c.st.ledger.Cancel(context.WithoutCancel(ctx), row.ID, "it could not be recorded")
-		return nil, auditRefusal(errors.Join(err, cerr))
+	live := context.WithoutCancel(ctx)
+	if err := c.st.ledger.Snapshot(live, row.ID, d.befores, c.pol.Defaults.Snapshots.Keep); err != nil {
+		return nil, c.takeBack(live, row, err)
+	}
+	if err := c.recordPlan(live, d, row, p); err != nil {
+		return nil, c.takeBack(live, row, auditRefusal(err))
+	}
+	if ctx.Err() != nil {
+		return nil, c.takeBack(live, row, refuse(CodeState, "The call was taken back, so request %s is cancelled and nothing of it is sent.", row.ID))
 	}
 	if d.effect != policy.Direct {
 		return d.pending(row, p), nil
@@ -105,56 +114,74 @@ func (c *call) place(ctx context.Context, d *draft) (*RequestResult, error) {
 	return c.runDirect(ctx, d, row)
 }
 
-// keep stores plan, items and originals, and claims the letters.
-func (c *call) keep(ctx context.Context, d *draft, p *plan.Plan) (ledger.Plan, error) {
+// takeBack cancels a plan that nobody has started, and returns why.
+func (c *call) takeBack(ctx context.Context, row ledger.Plan, why error) error {
+	if _, err := c.st.ledger.Cancel(ctx, row.ID, "not started: "+oneLine(reasonOf(why), 200)); err != nil {
+		return errors.Join(why, err)
+	}
+	rec := c.record(audit.PhaseCancel)
+	rec.Plan, rec.Why = row.Digest, c.clean(why.Error())
+	if _, err := c.st.log.Append(ctx, rec); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+// keep stores plan and items, and claims the letters.
+func (c *call) keep(ctx context.Context, d *draft) (row ledger.Plan, p *plan.Plan, err error) {
+	if p, err = c.freeze(d); err != nil {
+		return row, nil, err
+	}
 	data, digest, err := plan.Encode(p)
 	if err != nil {
-		return ledger.Plan{}, err
-	}
-	if _, err := c.st.log.PutObject(data); err != nil {
-		return ledger.Plan{}, auditRefusal(err)
+		return row, nil, err
 	}
 	secrets, err := d.secrets()
+	if err == nil {
+		_, err = c.st.log.PutObject(data)
+	}
 	if err == nil {
 		err = c.st.log.PutErasable(digest, secrets)
 	}
 	if err != nil {
-		return ledger.Plan{}, auditRefusal(err)
+		return row, nil, auditRefusal(err)
 	}
-	row := ledger.Plan{ID: p.ID, Digest: digest, Bytes: data, Queue: p.Queue, Letters: d.t.at.Letters(), Physical: p.Physical, Mode: p.Mode,
+	row = ledger.Plan{ID: p.ID, Digest: digest, Bytes: data, Queue: p.Queue, Letters: d.t.at.Letters(), Physical: p.Physical, Mode: p.Mode,
 		State: ledger.Pending, Kind: c.caller.Kind, Principal: c.caller.Principal, Session: c.caller.Session,
 		Same: d.args.same(), Idem: d.args.IdempotencyKey, Created: p.Created, Expires: p.Expires, NotAfter: p.NotAfter}
-	if p.Mode == "direct" {
+	if d.effect == policy.Direct {
 		row.State = ledger.Approved
 	}
+	var supersede []string
+	if d.replace != nil {
+		supersede = []string{d.replace.ID}
+	}
 	caps := ledger.Caps{PlansPerQueue: d.t.q.Approval.MaxPending, PerHour: p.PerHour}
-	supersede, err := c.superseded(ctx, d)
-	if err != nil {
-		return row, err
-	}
-	if err := c.st.ledger.Create(ctx, row, d.items, caps, supersede...); err != nil {
-		return row, createRefusal(d, err)
-	}
-	return row, c.st.ledger.Snapshot(ctx, row.ID, d.befores, c.pol.Defaults.Snapshots.Keep)
+	return row, p, c.st.ledger.Create(ctx, row, d.items, caps, supersede...)
 }
 
-// superseded are the plans that this request takes the place of: the one it
-// names, if it is the caller's own, and for a person those of agents.
-func (c *call) superseded(ctx context.Context, d *draft) ([]string, error) {
+// superseded finds the plan that this request takes the place of: the caller's
+// own, or for a person also an agent's.
+func (c *call) superseded(ctx context.Context, d *draft) error {
 	if d.args.Replace == "" {
-		return nil, nil
+		return nil
 	}
 	p, err := c.st.ledger.Get(ctx, d.args.Replace)
 	if err != nil {
-		return nil, noRequest(d.args.Replace, err)
+		return noRequest(d.args.Replace, err)
 	}
 	if !c.owns(p) && !(c.caller.Kind == KindPerson && p.Kind == KindAgent) {
-		return nil, refuse(CodeState, "Request %s is not yours to replace.", p.ID)
+		return refuse(CodeState, "Request %s is not yours to replace.", p.ID)
 	}
 	if p.State != ledger.Pending {
-		return nil, refuse(CodeState, "Request %s is %s; only a pending one can be replaced.", p.ID, p.State)
+		return refuse(CodeState, "Request %s is %s; only a pending one can be replaced.", p.ID, p.State)
 	}
-	return []string{p.ID}, nil
+	d.replace = &p
+	return nil
+}
+
+func tooMany(d *draft) error {
+	return refuse(CodeLimit, "%s already has %d requests that wait for a person. Wait until some are decided, or cancel one of yours.", d.args.Queue, d.t.q.Approval.MaxPending)
 }
 
 func createRefusal(d *draft, err error) error {
@@ -168,9 +195,9 @@ func createRefusal(d *draft, err error) error {
 	case errors.As(err, &key):
 		return refuse(CodeBadArgument, "`idempotency_key` was used for request %s. See get_redrive.", key.Plan)
 	case errors.Is(err, ledger.ErrTooMany):
-		return refuse(CodeLimit, "%s already has %d requests that wait for a person. Wait until some are decided, or cancel one of yours.", d.args.Queue, d.t.q.Approval.MaxPending)
-	case errors.Is(err, ledger.ErrPerHour):
-		return refuse(CodeLimit, "Another request took the rest of the hour's limit of %s. Request again and it will be left for a person.", d.args.Queue)
+		return tooMany(d)
+	case isMove(err):
+		return refuse(CodeState, "Request %s changed meanwhile and cannot be replaced any more. See get_redrive.", d.args.Replace).because(err)
 	}
 	return err
 }
@@ -202,13 +229,19 @@ func (d *draft) secrets() ([]byte, error) {
 	return out, nil
 }
 
-func (c *call) recordPlan(ctx context.Context, row ledger.Plan, p *plan.Plan) error {
+func (c *call) recordPlan(ctx context.Context, d *draft, row ledger.Plan, p *plan.Plan) error {
 	rec := c.record(audit.PhasePlan)
 	rec.Plan, rec.Rule, rec.Effect, rec.Outcome = row.Digest, p.Rule, p.Mode, row.ID
 	for _, it := range p.Items {
 		rec.Items = append(rec.Items, audit.Item{N: it.N, ID: it.ID, Commit: it.Before})
 	}
-	head, err := c.st.log.Append(ctx, rec)
+	recs := []audit.Record{rec}
+	if d.replace != nil {
+		old := c.record(audit.PhaseCancel)
+		old.Queue, old.Plan, old.Why = d.replace.Queue, d.replace.Digest, "superseded by "+row.ID
+		recs = append(recs, old)
+	}
+	head, err := c.st.log.Append(ctx, recs...)
 	if err != nil {
 		return err
 	}
@@ -219,7 +252,6 @@ func (d *draft) result(status string) *RequestResult {
 	return &RequestResult{
 		Status: status, Queue: d.args.Queue, Messages: len(d.items), LeftOut: d.left(), Rule: d.rule.Rule, Why: d.whyNotDirect(),
 		Who: d.who(), Effect: d.t.store.Can(d.args.Queue).Effect, Items: d.leftItems(),
-		Next: fmt.Sprintf("Nothing was requested. Without dry_run this would be: %s.", d.effect),
 	}
 }
 
@@ -269,33 +301,52 @@ func upper(s string) string {
 // runDirect runs a plan that needs nobody, and waits for it as long as a call
 // may take.
 func (c *call) runDirect(ctx context.Context, d *draft, row ledger.Plan) (*RequestResult, error) {
-	type end struct {
-		err error
+	live := context.WithoutCancel(ctx)
+	done := make(chan error, 1)
+	if !c.s.start(func(ctx context.Context) { done <- c.runNow(ctx, row) }) {
+		return nil, c.takeBack(live, row, refuse(CodeState, "The session ends, so request %s is cancelled and nothing of it is sent.", row.ID))
 	}
-	done := make(chan end, 1)
-	c.s.runs.Add(1)
-	c.s.g.runs.Add(1)
-	go func() {
-		defer c.s.g.runs.Done()
-		defer c.s.runs.Done()
-		_, err := c.execute(c.s.live, row, nil)
-		done <- end{err}
-	}()
 	wait := time.NewTimer(c.s.g.o.DirectWait)
 	defer wait.Stop()
 	select {
-	case <-done:
+	case err := <-done:
+		if err != nil {
+			return nil, err
+		}
 	case <-wait.C:
 	case <-ctx.Done():
 	}
-	now, err := c.st.ledger.Get(context.WithoutCancel(ctx), row.ID)
+	now, err := c.st.ledger.Get(live, row.ID)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.result(context.WithoutCancel(ctx), now, false)
+	if now.State == ledger.Approved { // its run is about to begin
+		now.State, now.Lease = ledger.Running, now.NotAfter
+	}
+	res, err := c.result(live, now, false)
 	if err != nil {
 		return nil, err
 	}
 	res.LeftOut, res.Rule = d.left(), d.rule.Rule
 	return &res, nil
+}
+
+// runNow runs a direct plan. The error is nil if it was started, whatever became
+// of it then; one that was not is over, so that nobody starts it later.
+func (c *call) runNow(ctx context.Context, row ledger.Plan) error {
+	_, err := c.execute(ctx, row, nil)
+	if err == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	now, gerr := c.st.ledger.Get(ctx, row.ID)
+	switch {
+	case gerr != nil:
+		return errors.Join(err, gerr)
+	case now.State == ledger.Approved:
+		return c.takeBack(ctx, row, err)
+	case now.Run == "":
+		return err
+	}
+	return nil
 }

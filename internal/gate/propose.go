@@ -26,7 +26,7 @@ func (s *session) proposePatch(ctx context.Context, args PatchArgs) (*PatchResul
 	if err != nil {
 		return nil, s.refusedArgs(ctx, "propose_patch", args.Queue, err)
 	}
-	c, err := s.begin(ctx, "propose_patch", args.Queue, append(sel.args(), audit.Arg{Key: "kind", Value: ch.kind}, audit.Arg{Key: "bytes", Value: len(ch.data)})...)
+	c, err := s.begin(ctx, "propose_patch", args.Queue, append(sel.args(), audit.Arg{Key: "kind", Value: ch.kind}, audit.Arg{Key: "bytes", Value: len(ch.data)}, audit.Arg{Key: "note", Value: words(args.Note)})...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,18 +66,6 @@ func (a PatchArgs) check() (ch change, sel choice, err error) {
 	return ch, sel, err
 }
 
-func checkText(name, s string, required bool) error {
-	switch {
-	case required && strings.TrimSpace(s) == "":
-		return refuse(CodeBadArgument, "`%s` is missing; say in a sentence why.", name)
-	case len([]rune(s)) > MaxReason:
-		return refuse(CodeBadArgument, "`%s` has %d characters; at most %d are taken.", name, len([]rune(s)), MaxReason)
-	case strings.ToValidUTF8(s, "") != s || strings.ContainsRune(s, 0):
-		return refuse(CodeBadArgument, "`%s` must be valid UTF-8 without NUL.", name)
-	}
-	return nil
-}
-
 // trial is a change tried on letters.
 type trial struct {
 	res   *PatchResult
@@ -113,7 +101,7 @@ func (c *call) propose(ctx context.Context, args PatchArgs, ch change, sel choic
 }
 
 func (c *call) try(ctx context.Context, t *target, ch change, sel choice, tr *trial) error {
-	k, err := c.learn(ctx, t, sel.ids, map[string]bool{sel.group: true})
+	k, err := c.learn(ctx, t, sel.ids, sel.groups()...)
 	if err != nil {
 		return err
 	}
@@ -124,7 +112,7 @@ func (c *call) try(ctx context.Context, t *target, ch change, sel choice, tr *tr
 		case v.body.withheld != "":
 			tr.fails(d.ID, "its payload is withheld: "+v.body.withheld)
 		case err != nil:
-			tr.fails(d.ID, err.Error())
+			tr.fails(d.ID, t.say(err, &v))
 			if _, bad := errors.AsType[schemaError](err); bad {
 				tr.res.Schema = "fails"
 			}
@@ -148,9 +136,10 @@ func (tr *trial) fails(id, why string) {
 func (tr *trial) applies(t *target, d *backends.DeadLetter, v *seen, out changed) {
 	tr.res.Applies++
 	for _, p := range out.paths {
-		tr.paths[p] = true
+		tr.paths[t.path(p, v)] = true
 	}
 	for _, p := range out.hidden {
+		p = t.path(p, v)
 		if !slices.Contains(tr.res.Hidden, p) {
 			tr.res.Hidden = append(tr.res.Hidden, p)
 		}
@@ -159,6 +148,23 @@ func (tr *trial) applies(t *target, d *backends.DeadLetter, v *seen, out changed
 		tr.shown++
 		tr.text.WriteString(diffText(t.q, d.ID, d.Payload.Bytes, v.body.hidden, out))
 	}
+}
+
+// say is an error about one letter without the values that are hidden in it.
+func (t *target) say(err error, v *seen) string {
+	return redactor{t.q.Redact}.text(err.Error(), v.body.hidden)
+}
+
+// path is a pointer as it may stand in a list. The names in it can be the
+// sender's words, so one that reads like anything but a path is quoted.
+func (t *target) path(p string, v *seen) string {
+	p = redactor{t.q.Redact}.text(p, v.body.hidden)
+	for i := range len(p) {
+		if c := p[i]; c <= ' ' || c > '~' || i > 120 {
+			return quote(p)
+		}
+	}
+	return p
 }
 
 // diffText is the byte diff of one letter, fit to be shown.
@@ -211,7 +217,7 @@ func (c *call) keepPatch(ctx context.Context, t *target, args PatchArgs, ch chan
 		return nil
 	}
 	now, _ := c.st.ledger.Now()
-	p := ledger.Patch{ID: ledger.NewID("p"), Queue: t.q.Name, Kind: ch.kind, Data: ch.data, Note: args.Note,
+	p := ledger.Patch{ID: ledger.NewID("p"), Queue: t.q.Name, Kind: ch.kind, Data: ch.data, Note: c.clean(args.Note),
 		Principal: c.caller.Kind + " " + c.caller.Principal, Created: now, Expires: now.Add(patchTTL)}
 	if err := c.st.ledger.PutPatch(ctx, p); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 	"github.com/redrive-mcp/redrive-mcp/policy"
 )
@@ -129,12 +130,9 @@ func (s *session) refusedArgs(ctx context.Context, tool, queue string, err error
 	if serr != nil {
 		return serr
 	}
-	c := &call{s: s, op: ledger.NewID("o"), tool: tool, caller: s.who(), st: st}
-	if len(queue) <= 64 {
-		c.queue = backends.Sanitise(queue)
-	}
-	rec := c.record("call")
-	fillRefusal(&rec, err)
+	c := &call{s: s, op: ledger.NewID("o"), tool: tool, queue: queue, caller: s.who(), st: st}
+	rec := c.record(audit.PhaseCall)
+	c.fillRefusal(&rec, err)
 	if aerr := st.log.Refused(ctx, rec); aerr != nil {
 		return auditRefusal(aerr)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
@@ -25,11 +26,15 @@ func (s *session) request(ctx context.Context, args RedriveArgs) (*RequestResult
 	}
 	c, err := s.begin(ctx, "request_redrive", args.Queue, append(sel.args(),
 		audit.Arg{Key: "patch_id", Value: args.PatchID}, audit.Arg{Key: "dry_run", Value: args.DryRun},
-		audit.Arg{Key: "reason", Value: args.Reason})...)
+		audit.Arg{Key: "replace", Value: args.Replace}, audit.Arg{Key: "reason", Value: words(args.Reason)})...)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.request(ctx, args, sel, fixAt)
+	args, err = c.cleanArgs(args)
+	var res *RequestResult
+	if err == nil {
+		res, err = c.request(ctx, args, sel, fixAt)
+	}
 	if err = c.done(ctx, err); err != nil {
 		return nil, err
 	}
@@ -41,6 +46,15 @@ func (a RedriveArgs) check(now time.Time) (sel choice, fixAt time.Time, err erro
 		return sel, fixAt, err
 	}
 	if err = checkText("reason", a.Reason, true); err != nil {
+		return sel, fixAt, err
+	}
+	if err = checkName("patch_id", a.PatchID); err != nil {
+		return sel, fixAt, err
+	}
+	if err = checkName("replace", a.Replace); err != nil {
+		return sel, fixAt, err
+	}
+	if err = checkText("idempotency_key", a.IdempotencyKey, false); err != nil {
 		return sel, fixAt, err
 	}
 	if len(a.IdempotencyKey) > 128 {
@@ -59,6 +73,19 @@ func (a RedriveArgs) check(now time.Time) (sel choice, fixAt time.Time, err erro
 		return sel, fixAt, refuse(CodeBadArgument, "`fix.at` is in the future; a redrive comes after the fix.")
 	}
 	return sel, fixAt, nil
+}
+
+// cleanArgs takes out of the caller's words what the policy hides by pattern:
+// they are kept in the plan and shown to people.
+func (c *call) cleanArgs(a RedriveArgs) (RedriveArgs, error) {
+	if c.clean(a.IdempotencyKey) != a.IdempotencyKey {
+		return a, refuse(CodeBadArgument, "`idempotency_key` reads like a value that the policy hides. Use a random one.")
+	}
+	a.Reason = c.clean(a.Reason)
+	if a.Fix != nil {
+		a.Fix = &Fix{Ref: c.clean(a.Fix.Ref), At: a.Fix.At}
+	}
+	return a, nil
 }
 
 // same identifies what was asked, for idempotency keys.
@@ -94,8 +121,13 @@ type draft struct {
 	paths   map[string]bool
 	hidden  int
 	label   string
-	claimed string // a plan that has a letter
+	replace *ledger.Plan // the request that this one takes the place of
+	bodies  int          // bytes that are kept of what is patched, before and after
 }
+
+// maxBodies bounds what a plan keeps of patched bodies, in bytes: they are held
+// in memory, in the ledger and beside the log.
+const maxBodies = 32 << 20
 
 func (c *call) request(ctx context.Context, args RedriveArgs, sel choice, fixAt time.Time) (*RequestResult, error) {
 	if why := c.st.stopped(); why != "" && !args.DryRun {
@@ -119,9 +151,36 @@ func (c *call) request(ctx context.Context, args RedriveArgs, sel choice, fixAt 
 		return nil, err
 	}
 	if args.DryRun {
-		return d.result("dry_run"), nil
+		return c.dryRun(ctx, d)
 	}
 	return c.place(ctx, d)
+}
+
+// dryRun says what would happen, as far as that can be known now.
+func (c *call) dryRun(ctx context.Context, d *draft) (*RequestResult, error) {
+	res := d.result("dry_run")
+	res.Next = fmt.Sprintf("Nothing was requested. Without dry_run this would be: %s.", d.effect)
+	if why := c.st.stopped(); why != "" {
+		res.Next = "Nothing was requested, and now it would be refused: redrives are stopped for everyone: " + why + "."
+		return res, nil
+	}
+	if d.effect == policy.Direct {
+		return res, nil
+	}
+	waiting, err := c.st.ledger.Find(ctx, ledger.Pending)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, p := range waiting {
+		if p.Queue == d.args.Queue && (d.replace == nil || p.ID != d.replace.ID) {
+			n++
+		}
+	}
+	if n >= d.t.q.Approval.MaxPending {
+		return nil, tooMany(d)
+	}
+	return res, nil
 }
 
 // again answers a call that was made before under the same idempotency key.
@@ -148,8 +207,8 @@ func (c *call) prepare(ctx context.Context, d *draft) error {
 	if most := d.t.q.Approval.MaxMessages; d.sel.max > most {
 		return refuse(CodeLimit, "`max_messages` of %s is at most %d, got %d.", d.args.Queue, most, d.sel.max)
 	}
-	if slices.Contains(d.t.q.Approval.Require, "fix") && d.args.Fix == nil && d.t.q.Effect != policy.Direct {
-		return refuse(CodePolicy, "The policy of %s asks what was fixed: give `fix` with `ref` (a deploy, a ticket) and `at`.", d.args.Queue)
+	if err := c.superseded(ctx, d); err != nil {
+		return err
 	}
 	if d.args.PatchID != "" {
 		if err := c.takePatch(ctx, d); err != nil {
@@ -163,7 +222,7 @@ func (c *call) prepare(ctx context.Context, d *draft) error {
 	if more > 0 {
 		d.leftOut["beyond_max_messages"] = more
 	}
-	if d.k, err = c.learn(ctx, d.t, d.sel.ids, c.groupsOf(d)); err != nil {
+	if d.k, err = c.learn(ctx, d.t, d.sel.ids, d.sel.groups()...); err != nil {
 		return err
 	}
 	if d.claims, err = c.st.ledger.Claims(ctx, d.t.at.Letters(), d.sel.ids); err != nil {
@@ -189,22 +248,8 @@ func (c *call) takePatch(ctx context.Context, d *draft) error {
 	return err
 }
 
-// groupsOf names the error groups whose newest arrival a rule may ask for.
-func (c *call) groupsOf(d *draft) map[string]bool {
-	groups := map[string]bool{}
-	if d.sel.group != "" {
-		groups[d.sel.group] = true
-	}
-	return groups
-}
-
 // weigh reads every letter afresh, applies the patch and decides.
 func (c *call) weigh(ctx context.Context, d *draft) error {
-	if d.sel.group == "" && needsQuiet(d.t.q) {
-		if err := c.learnGroups(ctx, d); err != nil {
-			return err
-		}
-	}
 	err := c.fetch(ctx, d.t, d.sel.ids,
 		func(l *backends.DeadLetter) error { return c.weighOne(d, l) },
 		func(id string) { d.leave(id, "gone", backends.Gone.Sentence()) })
@@ -228,30 +273,16 @@ func (c *call) weigh(ctx context.Context, d *draft) error {
 	return nil
 }
 
-// learnGroups finds the groups of letters that were named by id, to ask for the
-// newest arrivals in them.
-func (c *call) learnGroups(ctx context.Context, d *draft) (err error) {
-	groups := map[string]bool{}
-	err = c.fetch(ctx, d.t, d.sel.ids, func(l *backends.DeadLetter) error {
-		v := d.t.look(c.pol, l, false)
-		groups[v.group] = true
-		return nil
-	}, func(string) {})
-	if err != nil {
-		return err
-	}
-	d.k, err = c.learn(ctx, d.t, d.sel.ids, groups)
-	return err
-}
-
 func (c *call) weighOne(d *draft, l *backends.DeadLetter) error {
 	v := d.t.look(c.pol, l, false)
-	if d.sel.group != "" && v.group != d.sel.group {
+	switch by := d.claims[l.ID]; {
+	case !utf8.ValidString(l.ID) || !utf8.ValidString(l.Mark) || strings.ContainsRune(l.ID+l.Mark, 0):
+		d.leave(l.ID, "unnameable", "its id or its time of death is no valid text, so no plan can name it")
+		return nil
+	case d.sel.group != "" && (v.group != d.sel.group || l.Times.Dead.After(d.sel.asOf)):
 		d.leave(l.ID, "changed", "it left the group since the listing")
 		return nil
-	}
-	if by := d.claims[l.ID]; by != "" && by != d.args.Replace {
-		d.claimed = by
+	case by != "" && (d.replace == nil || by != d.replace.ID):
 		d.leave(l.ID, "claimed", "request "+by+" has it")
 		return nil
 	}
@@ -266,8 +297,11 @@ func (c *call) weighOne(d *draft, l *backends.DeadLetter) error {
 			err = errors.New("the patch changes nothing in it")
 		}
 		if err != nil {
-			d.leave(l.ID, "patch_does_not_apply", err.Error())
+			d.leave(l.ID, "patch_does_not_apply", d.t.say(err, &v))
 			return nil
+		}
+		if d.bodies += len(out.body) + len(l.Payload.Bytes); d.bodies > maxBodies {
+			return refuse(CodeLimit, "The patched bodies of this request have more than %d MB together. Request fewer letters at once.", maxBodies>>20)
 		}
 		it.Body, patched = out.body, out.differs
 		for _, p := range append(out.paths, out.hidden...) {
@@ -286,16 +320,12 @@ func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, it ledger.It
 	}
 	dec := d.t.q.Decide(d.k.facts(c, l, v, patched))
 	if dec.Effect == policy.Never {
-		d.rule = dec
 		d.leave(l.ID, "never", c.refusal(d.t.q, v, dec))
 		return nil
 	}
 	d.weighLimits(l, dec)
-	if policy.Stricter(d.effect, dec.Effect) != d.effect || d.rule.Rule == "" || d.rule.Effect == policy.Never {
-		d.effect = policy.Stricter(d.effect, dec.Effect)
-		if dec.Effect == d.effect {
-			d.rule = dec
-		}
+	if strict := policy.Stricter(d.effect, dec.Effect); strict != d.effect || d.rule.Rule == "" {
+		d.effect, d.rule = strict, dec
 	}
 	d.limits = policy.Tighter(d.limits, dec.Limits)
 	d.hidden = max(d.hidden, len(v.body.hidden))
@@ -361,22 +391,20 @@ func (c *call) conclude(ctx context.Context, d *draft) error {
 	if n, most := len(d.items), d.t.q.Approval.MaxMessages; n > most {
 		return refuse(CodeLimit, "The request has %d letters; at most %d go into one.", n, most)
 	}
-	if d.effect != policy.Direct {
-		return c.needsFix(d)
+	if d.effect == policy.Direct {
+		if err := c.directLimits(ctx, d); err != nil {
+			return err
+		}
+		if d.over != "" {
+			d.effect = policy.EffectApproval
+		}
 	}
-	if err := c.directLimits(ctx, d); err != nil {
-		return err
-	}
-	if d.over != "" {
-		d.effect = policy.EffectApproval
-		return c.needsFix(d)
-	}
-	return nil
+	return d.needsFix()
 }
 
-// needsFix asks for what was mended where the policy does.
-func (c *call) needsFix(d *draft) error {
-	if slices.Contains(d.t.q.Approval.Require, "fix") && d.args.Fix == nil {
+// needsFix asks for what was mended where the policy does, before people decide.
+func (d *draft) needsFix() error {
+	if d.effect != policy.Direct && slices.Contains(d.t.q.Approval.Require, "fix") && d.args.Fix == nil {
 		return refuse(CodePolicy, "The policy of %s asks what was fixed: give `fix` with `ref` (a deploy, a ticket) and `at`.", d.args.Queue)
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 const maxDiffs = 3
 
 func (s *session) show(ctx context.Context, id string, reveal bool) (*ShowResult, error) {
-	c, err := s.begin(ctx, "show", "", audit.Arg{Key: "request", Value: id}, audit.Arg{Key: "reveal", Value: reveal})
+	c, err := s.begin(ctx, "show", "", audit.Arg{Key: "request", Value: words(id)}, audit.Arg{Key: "reveal", Value: reveal})
 	if err != nil {
 		return nil, err
 	}
@@ -179,13 +179,8 @@ func (c *call) fixText(ctx context.Context, t *target, doc *plan.Plan) string {
 	return fmt.Sprintf("%s: %d letters of this group died since", text, since)
 }
 
-func hiddenPath(q *policy.Queue, path string) bool {
-	p, err := rawjson.ParsePointer(path)
-	return err == nil && isHidden(q, p)
-}
-
 func (s *session) explain(ctx context.Context, queue, id string, patched bool) (string, error) {
-	c, err := s.begin(ctx, "explain", queue, audit.Arg{Key: "id", Value: id})
+	c, err := s.begin(ctx, "explain", queue, audit.Arg{Key: "id", Value: quote(id)})
 	if err != nil {
 		return "", err
 	}
@@ -204,7 +199,7 @@ func (c *call) explain(ctx context.Context, queue, id string, patched bool) (tex
 	}
 	err = c.fetch(ctx, t, []string{raw}, func(d *backends.DeadLetter) error {
 		v := t.look(c.pol, d, false)
-		k, err := c.learn(ctx, t, []string{raw}, map[string]bool{v.group: true})
+		k, err := c.learn(ctx, t, []string{raw}, v.group)
 		if err == nil {
 			text = t.q.Explain(k.facts(c, d, &v, patched))
 		}

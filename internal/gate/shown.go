@@ -48,21 +48,29 @@ func cut(s string, max int) string {
 	if utf8.RuneCountInString(s) <= max {
 		return s
 	}
-	return string([]rune(s)[:max-1]) + "…"
+	return s[:skip(s, max-1)] + "…"
+}
+
+// skip is how many bytes the first n characters of s take.
+func skip(s string, n int) int {
+	at := 0
+	for at < len(s) && n > 0 {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+		n--
+	}
+	return at
 }
 
 // window is the part of a text from a character on, and where the next begins,
 // 0 at the end.
 func window(s string, offset, max int) (part string, next int) {
-	r := []rune(s)
-	if offset >= len(r) {
-		return "", 0
+	s = s[skip(s, offset):]
+	end := skip(s, max)
+	if end < len(s) {
+		next = offset + max
 	}
-	end := min(offset+max, len(r))
-	if end < len(r) {
-		next = end
-	}
-	return string(r[offset:end]), next
+	return s[:end], next
 }
 
 // showID is an id as callers see and use it. Ids are store text as well, so one
@@ -74,14 +82,14 @@ func showID(id string) string {
 	return "~" + base64.RawURLEncoding.EncodeToString([]byte(id))
 }
 
-// readID takes what showID gave, or the plain id.
+// readID takes what showID gave and nothing else: an id has one spelling.
 func readID(s string) (string, bool) {
 	rest, encoded := strings.CutPrefix(s, "~")
 	if !encoded {
-		return s, true
+		return s, plainID(s)
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(rest)
-	return string(raw), err == nil && !plainID(string(raw))
+	return string(raw), err == nil && showID(string(raw)) == s
 }
 
 func plainID(id string) bool {

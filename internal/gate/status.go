@@ -20,6 +20,9 @@ func (s *session) get(ctx context.Context, args GetArgs) (*StatusResult, error) 
 	if err != nil {
 		return nil, s.refusedArgs(ctx, "get_redrive", "", err)
 	}
+	if err := checkName("request_id", args.RequestID); err != nil {
+		return nil, s.refusedArgs(ctx, "get_redrive", "", err)
+	}
 	c, err := s.begin(ctx, "get_redrive", "", audit.Arg{Key: "request", Value: args.RequestID})
 	if err != nil {
 		return nil, err
@@ -86,7 +89,7 @@ func (c *call) result(ctx context.Context, row ledger.Plan, detailed bool) (Requ
 	}
 	res := RequestResult{
 		Status: status(row.State), RequestID: row.ID, Digest: row.Digest, Queue: row.Queue, Messages: len(doc.Items),
-		Rule: doc.Rule, Why: row.Why, Sent: n.Sent, Skipped: n.Skipped, Failed: n.Failed, Unknown: n.Unknown + n.InDoubt,
+		Rule: doc.Rule, Why: oneLine(row.Why, 300), Sent: n.Sent, Skipped: n.Skipped, Failed: n.Failed, Unknown: n.Unknown + n.InDoubt,
 		Waiting: n.Waiting, Effect: doc.Effect, NotAfter: stamp(doc.NotAfter), Decided: stamp(row.Decided),
 	}
 	if !row.State.Open() {
@@ -202,10 +205,14 @@ func (c *call) evidence(ctx context.Context, row ledger.Plan, res *RequestResult
 }
 
 func (s *session) cancel(ctx context.Context, args CancelArgs) (*StatusResult, error) {
-	if err := checkText("reason", args.Reason, false); err != nil {
+	err := checkName("request_id", args.RequestID)
+	if err == nil {
+		err = checkText("reason", args.Reason, false)
+	}
+	if err != nil {
 		return nil, s.refusedArgs(ctx, "cancel_redrive", "", err)
 	}
-	c, err := s.begin(ctx, "cancel_redrive", "", audit.Arg{Key: "request", Value: args.RequestID}, audit.Arg{Key: "reason", Value: args.Reason})
+	c, err := s.begin(ctx, "cancel_redrive", "", audit.Arg{Key: "request", Value: args.RequestID}, audit.Arg{Key: "reason", Value: words(args.Reason)})
 	if err != nil {
 		return nil, err
 	}
@@ -232,9 +239,9 @@ func (c *call) cancel(ctx context.Context, args CancelArgs) (*StatusResult, erro
 	}
 	why := "cancelled by " + c.caller.Name()
 	if args.Reason != "" {
-		why += ": " + args.Reason
+		why += ": " + quote(c.clean(args.Reason))
 	}
-	_, err = c.st.ledger.Cancel(ctx, row.ID, oneLine(why, 200))
+	_, err = c.st.ledger.Cancel(ctx, row.ID, why)
 	if isMove(err) {
 		return nil, refuse(CodeState, "Request %s is %s; there is nothing to cancel.", row.ID, row.State)
 	}
