@@ -79,11 +79,16 @@ func (a *app) approve(ctx context.Context, p *gate.Person, id string, o approveF
 	if err != nil {
 		return err
 	}
-	if r.Status != statusApproved || o.noRun {
-		a.heading("approved")
-		return a.printResult(ctx, *r)
+	if r.Status == statusApproved && !o.noRun {
+		return a.execute(ctx, p, *r)
 	}
-	return a.execute(ctx, p, *r)
+	if !a.json {
+		a.heading("decision")
+	}
+	if r.Status == statusPending {
+		a.notef("%s", oneLine(r.Next)) // it takes more people
+	}
+	return a.printResult(ctx, *r)
 }
 
 // confirm makes sure that the one who approves looked at this plan.

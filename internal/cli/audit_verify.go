@@ -62,6 +62,9 @@ func (a *app) auditVerify(ctx context.Context, l *logFlags, heads []audit.Head) 
 	report, err := audit.Verify(ctx, state, audit.VerifyOptions{
 		Expect: heads,
 		Progress: func(done, total int64) {
+			if total < 1<<20 {
+				return // it is over before it can be read
+			}
 			bar.draw(done, total, fmt.Sprintf("%s of %s MiB", number(int(done>>20)), number(int(total>>20))))
 		},
 	})

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"strings"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
 )
@@ -102,10 +103,10 @@ func (a *app) list(ctx context.Context, p *gate.Person, args gate.ListArgs) erro
 		a.nextPage(r.Cursor)
 		return nil
 	}
-	t := table{titles: []string{"ID", ">DIED", "TRIES", "CLASS", "GROUP", ">BYTES", ">REPLAYS", "CLAIMED BY", "ERROR"}}
+	t := table{titles: []string{"ID", ">DIED", "TRIES", "CLASS", "GROUP", ">REPLAYS", "CLAIMED BY", "ERROR"}}
 	says := labels(r.Text, len(r.Letters))
 	for i, l := range r.Letters {
-		t.add(cells(l.ID, a.when(l.Died), l.Attempts, class(l.Class, l.Code), l.Group, size(l.Size), some(l.Replays), l.Claimed, says[i])...)
+		t.add(cells(l.ID, a.when(l.Died), l.Attempts, l.Class, l.Group, some(l.Replays), l.Claimed, says[i])...)
 	}
 	a.table(t)
 	a.notef("as of %s", r.AsOf)
@@ -121,14 +122,6 @@ func (a *app) nextPage(cursor string) bool {
 	}
 	a.nextf("the same with --cursor %s shows more", oneLine(cursor))
 	return true
-}
-
-// class is an error's class, with the policy's own word for it.
-func class(class, code string) string {
-	if code == "" {
-		return class
-	}
-	return class + ", " + code
 }
 
 func size(bytes int) string {
@@ -150,10 +143,11 @@ func (a *app) groups(ctx context.Context, p *gate.Person, args gate.GroupArgs) e
 		a.notef("no letter fits (%s looked at)", number(r.Scanned))
 		return nil
 	}
-	t := table{titles: []string{">LETTERS", "GROUP", "CLASS", ">FIRST", ">LAST", "POLICY", "ERROR"}}
+	t := table{titles: []string{">LETTERS", "GROUP", "CLASS", ">LAST", "POLICY", "ERROR"}}
 	says := labels(r.Text, len(r.Groups))
 	for i, g := range r.Groups {
-		t.add(cells(number(g.Count), g.Group, class(g.Class, g.Code), a.when(g.First), a.when(g.Last), g.Policy, says[i])...)
+		effect, _, _ := strings.Cut(g.Policy, " ")
+		t.add(cells(number(g.Count), g.Group, g.Class, a.when(g.Last), effect, says[i])...)
 	}
 	a.table(t)
 	if r.Others > 0 {
