@@ -28,6 +28,7 @@ func checks() []check {
 		{"crash twice", crashTwice},
 		{"cancel", cancelled},
 		{"two at once", twoAtOnce},
+		{"overtaken", overtaken},
 	}
 }
 

@@ -69,9 +69,9 @@ type Jobs struct {
 // Dead is the predicate of a dead letter: a column with values, or SQL that
 // the operator wrote.
 type Dead struct {
-	Column string  `yaml:"column" doc:"The status column."`
-	In     []Value `yaml:"in" doc:"Its values of dead rows."`
-	Where  string  `yaml:"where" doc:"Instead: a condition in SQL, such as failed_at IS NOT NULL."`
+	Column string `yaml:"column" doc:"The status column."`
+	In     Values `yaml:"in" doc:"Its values of dead rows."`
+	Where  string `yaml:"where" doc:"Instead: a condition in SQL, such as failed_at IS NOT NULL."`
 }
 
 // Redrive is exactly one of two ways to queue a dead row again.

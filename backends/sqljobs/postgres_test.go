@@ -144,7 +144,7 @@ jobs:
   table: SCHEMA.work
   id: name
   payload: payload
-  dead: {where: status IN (5, 6)}
+  dead: {where: "status IN (5, 6)"}
   error: {column: note, pick: first}
   redrive: {update: {set: {status: 0}}}
 `,

@@ -3,7 +3,6 @@ package sqljobs_test
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -205,4 +204,14 @@ func without(change func(*backendtest.Facts)) backendtest.Facts {
 	return f
 }
 
-var _ = fmt.Sprint
+// dropWriter takes the role that writes out of a section.
+func dropWriter(c backends.Config) { c.Backend.(*sqljobs.PostgresBackend).WriteEnv = "" }
+
+func mustOpen(t testing.TB, c backends.Config) backends.Store {
+	t.Helper()
+	st, err := sqljobs.Postgres().Open(c)
+	if err != nil {
+		t.Fatalf("opening the store: %v", err)
+	}
+	return st
+}

@@ -73,6 +73,19 @@ func (t Table) String() string { return strings.Join(t, ".") }
 // none reports whether the policy says that there is no such table.
 func (t Table) none() bool { return len(t) == 1 && t[0] == "none" }
 
+// Values is a list of values.
+type Values []Value
+
+// UnmarshalYAML refuses null, which yaml.v3 would silently leave out.
+func (vs *Values) UnmarshalYAML(n *yaml.Node) error {
+	for _, element := range n.Content {
+		if element.ShortTag() == "!!null" {
+			return fmt.Errorf("line %d: null equals nothing in SQL; use where with IS NULL", element.Line)
+		}
+	}
+	return n.Decode((*[]Value)(vs))
+}
+
 // Days is a duration that may be given in days.
 type Days time.Duration
 
