@@ -136,18 +136,37 @@ func (t *txn) record(plan string, k kind, ns []int) error {
 	if err := t.allowed(plan, k.state, list, len(ns)); err != nil {
 		return err
 	}
+	if err := t.ticketless(plan, list); err != nil {
+		return err
+	}
 	unsent := k.state == backends.Claimed || k.state == backends.Skipped || k.state == backends.Failed
-	// What was not sent gives its place in the hour's limit back.
+	// What was intended and not sent gives its place in the hour's limit back.
 	if _, err := t.Exec(`UPDATE batches SET recorded = 1, n = n - iif(?3, (SELECT count(*) FROM items
-			WHERE plan = ?1 AND ticket = batches.ticket AND n IN (SELECT value FROM json_each(?2))), 0)
-		WHERE ticket IN (SELECT ticket FROM items WHERE plan = ?1 AND ticket <> '' AND n IN (SELECT value FROM json_each(?2)))`,
+			WHERE plan = ?1 AND ticket = batches.ticket AND intended > 0 AND n IN (SELECT value FROM json_each(?2))), 0)
+		WHERE ticket IN (SELECT ticket FROM items WHERE plan = ?1 AND n IN (SELECT value FROM json_each(?2)))`,
 		plan, list, unsent); err != nil {
 		return err
 	}
-	_, err = t.Exec(`UPDATE items SET state = ?3, code = ?4, open = ?5, at = ?6,
-			ticket = iif(?3 = 'claimed', '', ticket), intended = iif(?7, 0, intended)
+	// An item that goes back to claimed keeps its ticket until the next intent,
+	// so that Unaudited leads to this outcome.
+	_, err = t.Exec(`UPDATE items SET state = ?3, code = ?4, open = ?5, at = ?6, intended = iif(?7, 0, intended)
 		WHERE plan = ?1 AND n IN (SELECT value FROM json_each(?2))`,
 		plan, list, string(k.state), string(k.code), holdsClaim(k.state), t.now, unsent)
+	return err
+}
+
+// ticketless gives items that end without an intent a ticket of their own, which
+// counts nothing, so that Unaudited leads to their outcomes too.
+func (t *txn) ticketless(plan, list string) error {
+	own := NewID("n")
+	res, err := t.Exec(`UPDATE items SET ticket = ?3 WHERE plan = ?1 AND ticket = '' AND n IN (SELECT value FROM json_each(?2))`, plan, list, own)
+	if err != nil {
+		return err
+	}
+	if hit, _ := res.RowsAffected(); hit == 0 {
+		return nil
+	}
+	_, err = t.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) SELECT ?1, id, run, physical, 0, ?2 FROM plans WHERE id = ?3`, own, t.now, plan)
 	return err
 }
 

@@ -23,8 +23,8 @@ var ErrLimit = errors.New("the hour's limit of this queue is used up")
 //     and the store tells that nothing was sent;
 //   - between the effect and Record: the item is intended, and the store's
 //     receipt tells that it was sent, or nobody can: unknown;
-//   - between Record's ledger write and the log: the next executor writes the
-//     log's record (auditLeft).
+//   - between Record's ledger write and the log: the log's record is written
+//     before the plan ends, if need be by the next executor (auditLeft).
 type journal struct {
 	e     *Executor
 	o     Order
@@ -104,7 +104,7 @@ func (j *journal) record(ctx context.Context, phase string, outcomes []backends.
 	if err := j.e.Ledger.Record(ctx, j.o.Plan, outcomes); err != nil {
 		return err
 	}
-	if err := j.log(ctx, phase, outcomes); err != nil {
+	if err := j.log(ctx, phase, outcomes, false); err != nil {
 		return err
 	}
 	if err := j.e.Ledger.AuditedPlan(ctx, j.o.Plan); err != nil {
@@ -116,7 +116,7 @@ func (j *journal) record(ctx context.Context, phase string, outcomes []backends.
 	return nil
 }
 
-func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Outcome) error {
+func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Outcome, recovered bool) error {
 	items := make([]audit.Item, len(outcomes))
 	cause := ""
 	for i, o := range outcomes {
@@ -125,11 +125,17 @@ func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Out
 			cause = j.o.Redact(o.Cause.Error())
 		}
 	}
-	return j.append(ctx, phase, func(r *audit.Record) { r.Items, r.Err = items, cause })
+	return j.append(ctx, phase, func(r *audit.Record) {
+		r.Items, r.Err = items, cause
+		if recovered {
+			r.Args = []audit.Arg{{Key: "recovered", Value: true}}
+		}
+	})
 }
 
-// auditLeft writes the outcomes that an earlier executor stored in the ledger
-// and could not write to the log any more.
+// auditLeft writes the outcomes that an executor, an earlier one or this one,
+// stored in the ledger and could not write to the log. They are outcomes like
+// others, marked as recovered.
 func (j *journal) auditLeft(ctx context.Context) error {
 	tickets, err := j.e.Ledger.Unaudited(ctx, j.o.Plan)
 	if err != nil || len(tickets) == 0 {
@@ -149,8 +155,8 @@ func (j *journal) auditLeft(ctx context.Context) error {
 		}
 	}
 	if len(outcomes) > 0 {
-		if err := j.log(ctx, audit.PhaseRecovery, outcomes); err != nil {
-			return fmt.Errorf("recording what an earlier executor did: %w", err)
+		if err := j.log(ctx, audit.PhaseOutcome, outcomes, true); err != nil {
+			return fmt.Errorf("recording what was done: %w", err)
 		}
 	}
 	return j.e.Ledger.AuditedPlan(ctx, j.o.Plan)

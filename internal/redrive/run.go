@@ -139,8 +139,13 @@ func (j *journal) resolve(ctx context.Context, store backends.Store) error {
 }
 
 // finish ends the plan and says so in the log. A failure to say so does not undo
-// the end: the ledger knows it, and the caller is told.
+// the end: the ledger knows it, and the caller is told. While outcomes are
+// missing in the log the plan does not end, because nobody would come back to
+// write them.
 func (j *journal) finish(ctx context.Context, halt error) (ledger.State, error) {
+	if err := j.auditLeft(ctx); err != nil {
+		return ledger.Running, errors.Join(halt, err)
+	}
 	why := ""
 	if halt != nil {
 		why = halt.Error()

@@ -1,0 +1,257 @@
+package redrive
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+)
+
+var start = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+
+const (
+	planID   = "r-plan"
+	digest   = "d1gest"
+	physical = "toy/jobs#mail"
+)
+
+// world is a plan, its store and the state folder; process() stands for a
+// process that opens them.
+type world struct {
+	t     testing.TB
+	state *durable.Folder
+	store *toy
+	now   time.Time
+	mu    sync.Mutex // guards now
+	order Order
+	steps steps
+}
+
+// memory is a folder in memory where the system has one: what is tested here is
+// processes that die, not disks that lose power.
+func memory(t testing.TB) string {
+	dir, err := os.MkdirTemp("/dev/shm", "redrive-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func newWorld(t testing.TB, ids ...string) *world {
+	t.Helper()
+	state, err := durable.Open(memory(t) + "/state")
+	must(t, err)
+	t.Cleanup(func() { state.Close() })
+	w := &world{t: t, state: state, now: start}
+	w.store = &toy{w: w, batch: 2, receipts: true, dead: map[string]bool{}, sent: map[string]int{}, done: map[string]bool{}}
+	for _, id := range ids {
+		w.store.dead[id] = true
+	}
+	w.order = Order{Plan: planID, Digest: digest, Queue: "mail", Physical: physical, Attempts: "reset",
+		Check:  func(context.Context) error { return nil },
+		Bind:   func(ledger.Item) error { return nil },
+		Commit: func(n int) string { w.steps.crash("commit"); return fmt.Sprint("c", n) },
+		Redact: func(s string) string { w.steps.crash("redact"); return "redacted" },
+		Record: audit.Record{Op: "o-1", Actor: "person ana"},
+	}
+	p := w.process()
+	defer p.close()
+	items := make([]ledger.Item, len(ids))
+	for i, id := range ids {
+		items[i] = ledger.Item{N: i, Ref: backends.Ref{Queue: "mail", ID: id, Mark: "m", Digest: sha256.Sum256([]byte(id))}}
+	}
+	must(t, p.ledger.Create(t.Context(), ledger.Plan{ID: planID, Digest: digest, Bytes: []byte("b"), Queue: "mail", Letters: "toy/jobs", Physical: physical,
+		Mode: "approval", State: ledger.Approved, Kind: "agent", Created: start, Expires: start.Add(time.Hour), NotAfter: start.Add(24 * time.Hour)}, items, ledger.Caps{}))
+	return w
+}
+
+func (w *world) clock() time.Time {
+	w.steps.crash("ledger")
+	return w.time()
+}
+
+func (w *world) time() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) add(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+type process struct {
+	ledger *ledger.Ledger
+	log    *audit.Log
+	exec   *Executor
+}
+
+func (w *world) process() *process {
+	w.t.Helper()
+	l, _, err := ledger.Open(w.t.Context(), w.state, w.clock)
+	must(w.t, err)
+	log, err := audit.Open(w.state, audit.Options{Clock: w.time, Host: "h", PID: 1})
+	must(w.t, err)
+	return &process{l, log, &Executor{Ledger: l, Log: log, Wait: func(_ context.Context, d time.Duration) error { w.add(d); return nil }}}
+}
+
+func (p *process) close() {
+	p.ledger.Close()
+	p.log.Close()
+}
+
+// run is one process that runs the plan.
+func (w *world) run() (ledger.State, error) {
+	w.t.Helper()
+	p := w.process()
+	defer p.close()
+	return p.exec.Run(w.t.Context(), w.store, w.order)
+}
+
+// finish lets process after process run the plan until it is over.
+func (w *world) finish() ledger.State {
+	w.t.Helper()
+	w.steps = steps{}
+	for range 5 {
+		if s := w.plan().State; !s.Open() {
+			return s
+		}
+		w.run()
+	}
+	w.t.Fatalf("the plan does not end: it is %s", w.plan().State)
+	return ""
+}
+
+func (w *world) plan() ledger.Plan {
+	w.t.Helper()
+	p := w.process()
+	defer p.close()
+	row, err := p.ledger.Get(w.t.Context(), planID)
+	must(w.t, err)
+	return row
+}
+
+func (w *world) items() (out []ledger.Item) {
+	w.t.Helper()
+	p := w.process()
+	defer p.close()
+	for it, err := range p.ledger.Items(w.t.Context(), planID) {
+		must(w.t, err)
+		out = append(out, it)
+	}
+	return out
+}
+
+func (w *world) records(phases ...string) (out []audit.Record) {
+	w.t.Helper()
+	for r, err := range audit.Read(w.t.Context(), w.state, audit.Query{Plan: digest}) {
+		must(w.t, err)
+		if len(phases) == 0 || slices.Contains(phases, r.Phase) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// check holds the world against the guarantee when the plan is over: every item
+// went once, or is still dead, or is called unknown; ledger, log and store agree.
+func (w *world) check(what string) {
+	w.t.Helper()
+	last := map[int]string{}
+	for _, r := range w.records(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseResolve) {
+		for _, it := range r.Items {
+			last[it.N] = it.State
+		}
+	}
+	for _, it := range w.items() {
+		id, sent := it.Ref.ID, w.store.sent[it.Ref.ID]
+		switch it.State {
+		case backends.Done, backends.Sent:
+			if sent != 1 {
+				w.t.Errorf("%s: %s is %s and was sent %d times", what, id, it.State, sent)
+			}
+		case backends.Doubtful:
+			if sent > 1 || w.store.receipts {
+				w.t.Errorf("%s: %s is unknown, was sent %d times", what, id, sent)
+			}
+		case backends.Claimed, backends.Skipped, backends.Failed:
+			if sent != 0 {
+				w.t.Errorf("%s: %s is %s and was sent %d times", what, id, it.State, sent)
+			}
+		default:
+			w.t.Errorf("%s: %s ends as %s", what, id, it.State)
+		}
+		if logged, ok := last[it.N]; logged != string(it.State) && (ok || it.State != backends.Claimed) {
+			w.t.Errorf("%s: %s is %s in the ledger and %q in the log", what, id, it.State, logged)
+		}
+	}
+	report, err := audit.Verify(w.t.Context(), w.state, audit.VerifyOptions{})
+	must(w.t, err)
+	if report.Bad != nil || len(report.Dangling) > 0 {
+		w.t.Errorf("%s: the log: %v, dangling %v", what, report.Bad, report.Dangling)
+	}
+	if w.store.sentInResolve {
+		w.t.Errorf("%s: the store sent while it resolved", what)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var errFault = errors.New("the store fails here")
+
+// crash is what stands for the end of a process.
+type crash struct{ at string }
+
+// steps counts the places where a run can break and breaks it at one of them.
+type steps struct {
+	n    int
+	at   int // 0: nowhere
+	kind string
+	last string
+	do   func() // what "do" does
+}
+
+// step is a place where a run can break in every way.
+func (s *steps) step(name string) error {
+	s.n++
+	s.last = name
+	if s.n != s.at {
+		return nil
+	}
+	switch s.kind {
+	case "crash":
+		panic(crash{name})
+	case "error":
+		return errFault
+	case "do":
+		s.do()
+	}
+	return nil
+}
+
+// crash is a place where a run can only end with its process.
+func (s *steps) crash(name string) {
+	s.n++
+	s.last = name
+	if s.n == s.at && s.kind == "crash" {
+		panic(crash{name})
+	}
+}
