@@ -174,7 +174,7 @@ func (ch change) checkSchema(q *policy.Queue, before, after []byte) error {
 	}
 	set := ch.hiddenSets(q)
 	return schemaErrorOf(slices.DeleteFunc(q.Patch.Schema.Validate(known), func(why string) bool {
-		path, _, _ := strings.Cut(why, ":")
+		path, _, _ := strings.Cut(why, ": ")
 		p, err := rawjson.ParsePointer(path)
 		return err == nil && underHidden(q, p) && !within(set, p)
 	}))
@@ -206,6 +206,12 @@ func (e schemaError) Error() string {
 func schemaErrorOf(why []string) error {
 	if len(why) == 0 {
 		return nil
+	}
+	for i, w := range why {
+		// The names in a path are the sender's.
+		if path, demand, ok := strings.Cut(w, ": "); ok && strings.HasPrefix(path, "/") {
+			why[i] = plainPath(path) + ": " + demand
+		}
 	}
 	return schemaError{why}
 }

@@ -271,3 +271,17 @@ func sorted[V any](m map[string]V) (keys []string) {
 	slices.Sort(keys)
 	return keys
 }
+
+// rows counts in the ledger.
+func (h *house) rows(query string, args ...any) (n int) {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(h.dir, "state", "ledger.db")+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow(query, args...).Scan(&n); err != nil {
+		h.t.Fatal(err)
+	}
+	return n
+}

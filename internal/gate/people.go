@@ -138,7 +138,7 @@ func (c *call) settle(ctx context.Context, id string, ids []string, sent bool, r
 		if err != nil {
 			return nil, err
 		}
-		if len(want) == 0 || want[it.Ref.ID] {
+		if len(ids) == 0 || want[it.Ref.ID] {
 			outs = append(outs, backends.Outcome{N: it.N, State: state, NewID: it.NewID})
 			rec.Items = append(rec.Items, audit.Item{N: it.N, ID: showID(it.Ref.ID), State: string(state)})
 			delete(want, it.Ref.ID)

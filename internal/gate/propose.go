@@ -158,7 +158,10 @@ func (t *target) say(err error, v *seen) string {
 // path is a pointer as it may stand in a list. The names in it can be the
 // sender's words, so one that reads like anything but a path is quoted.
 func (t *target) path(p string, v *seen) string {
-	p = redactor{t.q.Redact}.text(p, v.body.hidden)
+	return plainPath(redactor{t.q.Redact}.text(p, v.body.hidden))
+}
+
+func plainPath(p string) string {
 	for i := range len(p) {
 		if c := p[i]; c <= ' ' || c > '~' || i > 120 {
 			return quote(p)
