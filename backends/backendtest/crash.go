@@ -25,16 +25,18 @@ func crashOnce(t testing.TB, b Bench) {
 type crash1 struct {
 	dies                bool
 	most, first, second int
+	struck              backends.Store // struck first, and used on afterwards; nil: a fresh one
 }
 
 // crashTwice cuts the redrive off, and then what resumes it, at every pair of
 // steps.
 func crashTwice(t testing.TB, b Bench) {
 	s := open(t, b)
+	struck := open(t, b)
 	for first, any := 0, true; any; first++ {
 		any = false
 		for second, reached := 0, true; reached; second++ {
-			reached = crash(t, b, s, crash1{dies: true, most: 6, first: first, second: second})
+			reached = crash(t, b, s, crash1{dies: true, most: 6, first: first, second: second, struck: struck})
 			any = any || reached
 		}
 	}
@@ -54,11 +56,16 @@ func crash(t testing.TB, b Bench, other backends.Store, c crash1) bool {
 	j.dies = c.dies
 
 	reached := true
-	for _, at := range []int{c.first, c.second} {
+	for i, at := range []int{c.first, c.second} {
 		if reached && at >= 0 {
-			s := b.Open(t)
+			s := c.struck
+			if s == nil || i > 0 {
+				s = b.Open(t)
+			}
 			reached = cut(t, s, b, items, j, at)
-			s.Close()
+			if s != c.struck {
+				s.Close()
+			}
 			expire(t, b, other, j.doubts(items), at%2 == 0)
 		}
 	}
@@ -66,7 +73,7 @@ func crash(t testing.TB, b Bench, other backends.Store, c crash1) bool {
 	finish(t, other, b, items, j)
 	b.Take(t)
 	if t.Failed() {
-		t.Fatalf("cut off: %+v", c)
+		t.Fatalf("cut off after %d steps, then %d (by death: %v)", c.first, c.second, c.dies)
 	}
 	return reached
 }
