@@ -121,7 +121,13 @@ func open(t *testing.T, queues string) *house {
 
 func (h *house) policy(queues string) {
 	h.t.Helper()
-	text := fmt.Sprintf(policyHead, filepath.Join(h.dir, "state")) + queues
+	h.write(policyHead + queues)
+}
+
+// write writes a whole policy, with %s for the state folder.
+func (h *house) write(format string) {
+	h.t.Helper()
+	text := strings.Replace(format, "%s", filepath.Join(h.dir, "state"), 1)
 	if err := os.WriteFile(filepath.Join(h.dir, "policy.yaml"), []byte(text), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
