@@ -15,14 +15,14 @@ func crashOnce(t testing.TB, b Bench) {
 	s := open(t, b)
 	for _, dies := range []bool{false, true} {
 		for at, reached := 0, true; reached; at++ {
-			reached = crash(t, b, s, crash1{dies: dies, most: 5, first: at, second: -1})
+			reached = crash(t, b, s, strike{dies: dies, most: 5, first: at, second: -1})
 		}
 	}
 }
 
-// crash1 is one way to be cut off: after how many steps, and after how many
+// strike is one way to be cut off: after how many steps, and after how many
 // more, of a plan that goes in batches of most items.
-type crash1 struct {
+type strike struct {
 	dies                bool
 	most, first, second int
 	struck              backends.Store // struck first, and used on afterwards; nil: a fresh one
@@ -36,7 +36,7 @@ func crashTwice(t testing.TB, b Bench) {
 	for first, any := 0, true; any; first++ {
 		any = false
 		for second, reached := 0, true; reached; second++ {
-			reached = crash(t, b, s, crash1{dies: true, most: 6, first: first, second: second, struck: struck})
+			reached = crash(t, b, s, strike{dies: true, most: 6, first: first, second: second, struck: struck})
 			any = any || reached
 		}
 	}
@@ -45,7 +45,7 @@ func crashTwice(t testing.TB, b Bench) {
 // crash runs one plan that is cut off, resumed on a fresh connection, perhaps
 // cut off again, and then brought to its end by another store, which was open
 // all the time. It reports whether the last cut was reached.
-func crash(t testing.TB, b Bench, other backends.Store, c crash1) bool {
+func crash(t testing.TB, b Bench, other backends.Store, c strike) bool {
 	t.Helper()
 	letters := some(crew)
 	items := planned(t, other, b, letters)
@@ -130,7 +130,7 @@ func resume(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *j
 		}
 	}
 	if todo := j.claimed(items); len(todo) > 0 {
-		return s.Redrive(t.Context(), order1(b, todo), j)
+		return s.Redrive(t.Context(), orderOf(b, todo), j)
 	}
 	return nil
 }

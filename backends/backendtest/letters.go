@@ -77,7 +77,7 @@ func planned(t testing.TB, s backends.Store, b Bench, letters []Letter) []backen
 	return items
 }
 
-func order1(b Bench, items []backends.Item) backends.Order {
+func orderOf(b Bench, items []backends.Item) backends.Order {
 	return backends.Order{Queue: b.Queue, Attempts: "reset", Items: items}
 }
 

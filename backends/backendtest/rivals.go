@@ -33,7 +33,7 @@ func twoAtOnce(t testing.TB, b Bench) {
 		items := planned(t, both[0].store, b, letters)
 		var running sync.WaitGroup
 		for _, r := range both {
-			running.Go(func() { r.err = r.store.Redrive(t.Context(), order1(b, items), r.journal) })
+			running.Go(func() { r.err = r.store.Redrive(t.Context(), orderOf(b, items), r.journal) })
 		}
 		running.Wait()
 		judgeRivals(t, b, letters, both)
@@ -50,10 +50,10 @@ func overtaken(t testing.TB, b Bench) {
 	both[0].journal.watch = func(step string, _ []int) {
 		if step == "intend" && first {
 			first = false
-			both[1].err = both[1].store.Redrive(t.Context(), order1(b, items), both[1].journal)
+			both[1].err = both[1].store.Redrive(t.Context(), orderOf(b, items), both[1].journal)
 		}
 	}
-	both[0].err = both[0].store.Redrive(t.Context(), order1(b, items), both[0].journal)
+	both[0].err = both[0].store.Redrive(t.Context(), orderOf(b, items), both[0].journal)
 	judgeRivals(t, b, letters, both)
 }
 

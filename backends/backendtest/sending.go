@@ -11,7 +11,7 @@ import (
 // send redrives items and expects no error.
 func send(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *journal) {
 	t.Helper()
-	if err := s.Redrive(t.Context(), order1(b, items), j); err != nil {
+	if err := s.Redrive(t.Context(), orderOf(b, items), j); err != nil {
 		t.Fatalf("redriving %d items: %v", len(items), err)
 	}
 	for n, e := range j.entries {
@@ -89,7 +89,7 @@ func guard(t testing.TB, b Bench) {
 	j.want(wrong, backends.Skipped, backends.Changed)
 	after := counts(t, b)
 	for _, n := range []int{removed, revived, again, wrong} {
-		if body := string(letters[n].Body); after[body] != before[body] {
+		if after[string(letters[n].Body)] != before[string(letters[n].Body)] {
 			t.Errorf("item %d is not what was planned, and was sent", n)
 		}
 	}
@@ -127,7 +127,7 @@ func journalRefuses(t testing.TB, b Bench) {
 		items := planned(t, s, b, letters)
 		j := newJournal(t, b, letters, 1000)
 		j.cutAt = step
-		if err := s.Redrive(t.Context(), order1(b, items), j); !errors.Is(err, errCut) {
+		if err := s.Redrive(t.Context(), orderOf(b, items), j); !errors.Is(err, errCut) {
 			t.Errorf("refused at step %d: the error is %v, want the journal's own", step, err)
 		}
 		for i, l := range letters {
@@ -180,7 +180,7 @@ func cancelled(t testing.TB, b Bench) {
 				cancel()
 			}
 		}
-		err := s.Redrive(ctx, order1(b, items), j)
+		err := s.Redrive(ctx, orderOf(b, items), j)
 		cancel()
 		j.watch = nil
 		if err == nil && at == "admit" {

@@ -55,8 +55,9 @@ func (s *Store) sendable(ctx context.Context, queue string) (*mapping, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.audited[queue] {
+	audited := s.audited[queue]
+	s.mu.Unlock()
+	if audited {
 		return m, nil
 	}
 	err = s.within(ctx, send, func(t tx) error {
@@ -68,6 +69,8 @@ func (s *Store) sendable(ctx context.Context, queue string) (*mapping, error) {
 	if err != nil {
 		return nil, s.explain(err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.audited[queue] = true
 	return m, nil
 }

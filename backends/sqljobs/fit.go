@@ -10,17 +10,21 @@ import (
 
 // mapping is the queue on the table that the database has. It is looked up at
 // the first use and kept: a table that changes later makes statements fail,
-// and never changes what they mean.
+// and never changes what they mean. Two callers may look it up at once, and
+// find the same.
 func (s *Store) mapping(ctx context.Context, queue string) (*mapping, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m := s.mapped[queue]; m != nil {
+	m := s.mapped[queue]
+	s.mu.Unlock()
+	if m != nil {
 		return m, nil
 	}
 	m, err := s.fit(ctx, queue)
 	if err != nil {
 		return nil, s.explain(err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.mapped[queue] = m
 	return m, nil
 }

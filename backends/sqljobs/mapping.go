@@ -121,11 +121,7 @@ func (m *mapping) seal(row []value, keep bool) *backends.Envelope {
 		if k := row[i].kind; k != null && k != text {
 			name += ":" + string(k)
 		}
-		if row[i].kind == null {
-			e.Add(name, nil)
-		} else {
-			e.Add(name, append([]byte{}, row[i].bytes...))
-		}
+		e.Add(name, row[i].orEmpty())
 	}
 	return e
 }

@@ -28,10 +28,7 @@ func (m *mapping) payload(row []value, bodies bool) backends.Payload {
 		p.Size, p.WhyNot = 0, "there is no payload"
 		return p
 	}
-	p.Bytes, p.Size = bytes.Clone(v.bytes), len(v.bytes)
-	if p.Bytes == nil {
-		p.Bytes = []byte{}
-	}
+	p.Bytes, p.Size = v.orEmpty(), len(v.bytes)
 	p.ContentType, p.WhyNot = m.recognise(v)
 	p.Patchable = p.WhyNot == ""
 	return p

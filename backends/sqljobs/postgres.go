@@ -52,7 +52,9 @@ func settings(times Timeouts, session map[string]string) string {
 		"xmloption":                           "content",
 	}
 	for key, value := range session {
-		all[key] = value
+		if _, ours := all[key]; !ours {
+			all[key] = value
+		}
 	}
 	calls := []string{}
 	for _, key := range sortedKeys(all) {

@@ -35,6 +35,14 @@ func (v value) String() string {
 	return string(v.bytes)
 }
 
+// orEmpty are the bytes, nil for NULL alone.
+func (v value) orEmpty() []byte {
+	if v.kind != null && v.bytes == nil {
+		return []byte{}
+	}
+	return v.bytes
+}
+
 // clone makes a value that outlives the row that it came from.
 func (v value) clone() value { return value{v.kind, bytes.Clone(v.bytes)} }
 
