@@ -27,7 +27,7 @@ func denyCommand() command {
 					if err != nil {
 						return err
 					}
-					return a.printResult(ctx, *r)
+					return a.printState(ctx, *r)
 				})
 			}
 		},
@@ -103,7 +103,7 @@ func setupResolve(a *app, f *flag.FlagSet) action {
 			if err != nil {
 				return err
 			}
-			return a.printResult(ctx, *r)
+			return a.printState(ctx, *r)
 		})
 	}
 }

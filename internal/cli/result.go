@@ -22,21 +22,26 @@ const (
 	statusVoid     = "void"
 )
 
-// printResult prints one request, what to type next, and gives the exit code
-// that its status deserves.
+// printResult prints what a redrive came to and gives the exit code that it
+// deserves.
 func (a *app) printResult(ctx context.Context, r gate.RequestResult) error {
+	if err := a.printState(ctx, r); err != nil {
+		return err
+	}
+	return statusError(r)
+}
+
+// printState prints one request and what to type next.
+func (a *app) printState(ctx context.Context, r gate.RequestResult) error {
 	if a.json {
-		if err := a.printJSON(r); err != nil {
-			return err
-		}
-		return statusError(r)
+		return a.printJSON(r)
 	}
 	a.printRequest(r)
 	if ctx.Err() != nil {
 		a.warningf("stopped by a signal: %s of %s sent", number(r.Sent), number(r.Messages))
 	}
 	a.nextAfter(r)
-	return statusError(r)
+	return nil
 }
 
 func statusError(r gate.RequestResult) error {
