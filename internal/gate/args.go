@@ -173,9 +173,10 @@ func checkText(name, s string, required bool) error {
 	return nil
 }
 
-// checkName reads the id of a request or a patch, or a prefix of one.
+// checkName reads the id of a request or a patch, or a prefix of one. Nothing
+// that could be a value of a letter passes.
 func checkName(name, s string) error {
-	ok := len(s) <= 32
+	ok := s == "" || len(s) <= 32 && (s[0] == 'r' || s[0] == 'p')
 	for i := 0; ok && i < len(s); i++ {
 		c := s[i]
 		ok = c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z'

@@ -29,6 +29,7 @@ type house struct {
 	db    *sql.DB
 	clock *clock
 	gate  *gate.Gate
+	wait  time.Duration // how long a call waits for a direct run, 0: as usual
 }
 
 type clock struct {
@@ -140,6 +141,7 @@ func (h *house) reopen() {
 		PolicyPath: filepath.Join(h.dir, "policy.yaml"),
 		Drivers:    map[string]backends.Driver{"sqlite": sqljobs.SQLite()},
 		Clock:      h.clock.now,
+		DirectWait: h.wait,
 	})
 	if err != nil {
 		h.t.Fatal(err)
