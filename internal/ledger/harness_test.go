@@ -193,8 +193,8 @@ func allItems(t testing.TB, l *Ledger, plan string, states ...backends.State) (o
 	return out
 }
 
-// exec runs SQL that the package itself would not.
-func exec(t testing.TB, l *Ledger, query string, args ...any) {
+// execSQL runs SQL that the package itself would not.
+func execSQL(t testing.TB, l *Ledger, query string, args ...any) {
 	t.Helper()
 	must(t, l.tx(t.Context(), func(x *txn) error {
 		_, err := x.ExecContext(context.Background(), query, args...)

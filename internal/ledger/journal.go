@@ -112,19 +112,21 @@ type kind struct {
 // nothing is stored. Intended is no outcome: only Intend, which asks for the
 // fence, leads there.
 func (l *Ledger) Record(ctx context.Context, plan string, outcomes []backends.Outcome) error {
+	return wrap("storing outcomes of "+plan, l.timed(ctx, func(t *txn) error { return t.outcomes(plan, outcomes) }))
+}
+
+func (t *txn) outcomes(plan string, outcomes []backends.Outcome) error {
 	groups := map[kind][]int{}
 	for _, o := range outcomes {
 		k := kind{o.State, o.Code}
 		groups[k] = append(groups[k], o.N)
 	}
-	return wrap("storing outcomes of "+plan, l.timed(ctx, func(t *txn) error {
-		for k, ns := range groups {
-			if err := t.record(plan, k, ns); err != nil {
-				return err
-			}
+	for k, ns := range groups {
+		if err := t.record(plan, k, ns); err != nil {
+			return err
 		}
-		return t.newIDs(plan, outcomes)
-	}))
+	}
+	return t.newIDs(plan, outcomes)
 }
 
 func (t *txn) record(plan string, k kind, ns []int) error {

@@ -70,7 +70,7 @@ func (l *Ledger) Original(ctx context.Context, plan string, n int) (body []byte,
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return body, wrap("reading an original", err)
+	return blob(body, err != nil), wrap("reading an original", err)
 }
 
 // Secret is a random key of this ledger, made once; it authenticates cursors.

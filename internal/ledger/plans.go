@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
@@ -74,6 +75,9 @@ func (e *IdemError) Error() string { return "the idempotency key was used for " 
 // Create stores a plan with its items and claims its letters, all or nothing.
 // supersede names plans that are cancelled in the same transaction.
 func (l *Ledger) Create(ctx context.Context, p Plan, items []Item, caps Caps, supersede ...string) error {
+	if err := spelled(items); err != nil {
+		return wrap("storing plan "+p.ID, err)
+	}
 	err := l.timed(ctx, func(t *txn) error {
 		if t.lag != nil {
 			return t.lag
@@ -103,6 +107,17 @@ func (l *Ledger) Create(ctx context.Context, p Plan, items []Item, caps Caps, su
 		}
 	}
 	return wrap("storing plan "+p.ID, err)
+}
+
+// spelled refuses ids that JSON, in which a batch goes to SQLite, would change:
+// two letters could become one.
+func spelled(items []Item) error {
+	for _, it := range items {
+		if !utf8.ValidString(it.Ref.ID) || !utf8.ValidString(it.Ref.Mark) {
+			return fmt.Errorf("item %d: the id %q with mark %q is not UTF-8", it.N, it.Ref.ID, it.Ref.Mark)
+		}
+	}
+	return nil
 }
 
 func (t *txn) sameKey(p Plan) error {

@@ -78,7 +78,7 @@ func scanPlan(rows *sql.Rows) (p Plan, err error) {
 // all. Bodies are filled.
 func (l *Ledger) Items(ctx context.Context, plan string, states ...backends.State) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		rows, err := l.read.QueryContext(ctx, `SELECT p.queue, i.n, i.id, i.mark, i.digest, i.salt, i.body, i.state, i.ticket, i.code, i.new_id, i.at
+		rows, err := l.read.QueryContext(ctx, `SELECT p.queue, i.n, i.id, i.mark, i.digest, i.salt, i.body, i.body IS NULL, i.state, i.ticket, i.code, i.new_id, i.at
 			FROM items i JOIN plans p ON p.id = i.plan WHERE i.plan = ? ORDER BY i.n`, plan)
 		if err != nil {
 			yield(Item{}, wrap("reading the items of "+plan, err))
@@ -101,13 +101,22 @@ func (l *Ledger) Items(ctx context.Context, plan string, states ...backends.Stat
 }
 
 func scanItem(rows *sql.Rows) (it Item, err error) {
-	var digest, salt []byte
+	var digest, salt, body []byte
 	var at int64
-	err = rows.Scan(&it.Ref.Queue, &it.N, &it.Ref.ID, &it.Ref.Mark, &digest, &salt, &it.Body, &it.State, &it.Ticket, &it.Code, &it.NewID, &at)
+	var null bool
+	err = rows.Scan(&it.Ref.Queue, &it.N, &it.Ref.ID, &it.Ref.Mark, &digest, &salt, &body, &null, &it.State, &it.Ticket, &it.Code, &it.NewID, &at)
 	copy(it.Ref.Digest[:], digest)
 	copy(it.Salt[:], salt)
-	it.At = fromMicros(at)
+	it.At, it.Body = fromMicros(at), blob(body, null)
 	return it, err
+}
+
+// blob tells an empty body from none: the driver gives nil for both.
+func blob(b []byte, null bool) []byte {
+	if !null && b == nil {
+		return []byte{}
+	}
+	return b
 }
 
 // Counts are how many items of a plan are in which state.
@@ -236,7 +245,7 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 		return nil, err
 	}
 	now, _ := l.Now()
-	rows, err := l.read.QueryContext(ctx, `SELECT i.id, i.mark, i.body, p.id, p.deny_until FROM plans p JOIN items i ON i.plan = p.id
+	rows, err := l.read.QueryContext(ctx, `SELECT i.id, i.mark, i.body, i.body IS NULL, p.id, p.deny_until FROM plans p JOIN items i ON i.plan = p.id
 		WHERE p.deny_until > ? AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) ORDER BY p.deny_until`, micros(now), letters, string(arg))
 	if err != nil {
 		return nil, wrap("looking for denials", err)
@@ -246,11 +255,13 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 	for rows.Next() {
 		var id string
 		var d Denial
+		var body []byte
+		var null bool
 		var until int64
-		if err := rows.Scan(&id, &d.Mark, &d.Body, &d.Plan, &until); err != nil {
+		if err := rows.Scan(&id, &d.Mark, &body, &null, &d.Plan, &until); err != nil {
 			return nil, err
 		}
-		d.Until = fromMicros(until)
+		d.Body, d.Until = blob(body, null), fromMicros(until)
 		out[id] = d
 	}
 	return out, rows.Err()

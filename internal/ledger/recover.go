@@ -44,12 +44,13 @@ func (l *Ledger) Consume(ctx context.Context, plan, run, ticket, physical string
 	}))
 }
 
-// Settle ends items that nobody can prove, and the plan when it was the last.
+// Settle ends items that nobody can prove, and in the same transaction the plan
+// when it was the last.
 func (l *Ledger) Settle(ctx context.Context, plan string, outcomes []backends.Outcome) error {
-	if err := l.Record(ctx, plan, outcomes); err != nil {
-		return err
-	}
 	return wrap("settling "+plan, l.timed(ctx, func(t *txn) error {
+		if err := t.outcomes(plan, outcomes); err != nil {
+			return err
+		}
 		c, err := t.counts(plan)
 		if err != nil || c.Unknown > 0 || c.InDoubt > 0 {
 			return err

@@ -28,8 +28,8 @@ func TestPlanMoves(t *testing.T) {
 			if got := CanMove(from, to); got != want {
 				t.Errorf("CanMove(%s, %s) = %v", from, to, got)
 			}
-			exec(t, l, `UPDATE plans SET state = ?, ended = 0`, string(from))
-			exec(t, l, `UPDATE items SET open = 1`)
+			execSQL(t, l, `UPDATE plans SET state = ?, ended = 0`, string(from))
+			execSQL(t, l, `UPDATE items SET open = 1`)
 			err := l.timed(t.Context(), func(x *txn) error { return x.move("r-moves", to, "why") })
 			p, _ := l.Get(t.Context(), "r-moves")
 			if !want {
@@ -68,7 +68,7 @@ func TestItemMoves(t *testing.T) {
 			if got := CanMoveItem(from, to); got != want {
 				t.Errorf("CanMoveItem(%s, %s) = %v", from, to, got)
 			}
-			exec(t, l, `UPDATE items SET state = ?, open = 1`, string(from))
+			execSQL(t, l, `UPDATE items SET state = ?, open = 1`, string(from))
 			err := l.Record(t.Context(), "r-moves", outcomes(to, 0))
 			got := allItems(t, l, "r-moves")[0].State
 			if !want || to == backends.Intended {
@@ -129,11 +129,11 @@ func TestCallsInEveryState(t *testing.T) {
 			l, _ := newLedger(t)
 			create(t, l, request("r-1"), letters("a"))
 			for _, s := range planStates {
-				exec(t, l, `UPDATE plans SET state = ?, fence = 0 WHERE id = 'r-1'`, string(s))
-				exec(t, l, `UPDATE items SET state = 'claimed', open = 1`)
-				exec(t, l, `DELETE FROM decisions`)
-				exec(t, l, `DELETE FROM batches`)
-				exec(t, l, `DELETE FROM plans WHERE id = 'r-2'`)
+				execSQL(t, l, `UPDATE plans SET state = ?, fence = 0 WHERE id = 'r-1'`, string(s))
+				execSQL(t, l, `UPDATE items SET state = 'claimed', open = 1`)
+				execSQL(t, l, `DELETE FROM decisions`)
+				execSQL(t, l, `DELETE FROM batches`)
+				execSQL(t, l, `DELETE FROM plans WHERE id = 'r-2'`)
 				err := c.call(l)
 				if c.allowed[s] != (err == nil) {
 					t.Errorf("while %s: %v", s, err)

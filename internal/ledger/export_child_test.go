@@ -1,3 +1,0 @@
-package ledger
-
-func childWrites(dir, name string) int { return 0 }
