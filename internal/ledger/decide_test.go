@@ -79,7 +79,9 @@ func TestDenials(t *testing.T) {
 	patched[0].Body = []byte{}
 	deny("r-1", letters("a"), time.Hour)
 	deny("r-2", patched, 2*time.Hour)
-	deny("r-3", letters("a"), 3*time.Hour)
+	again := letters("a")
+	again[0].Body = []byte("patched")
+	deny("r-3", again, 3*time.Hour)
 	create(t, l, request("r-4"), letters("c"))
 
 	got, err := l.Denials(t.Context(), "db/jobs", []string{"a", "b", "c"})
@@ -102,13 +104,23 @@ func TestDenials(t *testing.T) {
 		"other":               {[]byte("x"), []byte("y"), false},
 		"the one of b, empty": {got["b"].Body, []byte{}, true},
 		"the one of b, nil":   {got["b"].Body, nil, false},
-		"the one of a":        {got["a"].Body, nil, true},
+		"the newest of a":     {got["a"].Body, []byte("patched"), true},
 	} {
 		if (Denial{Body: c.denied}).SameBody(c.body) != c.want {
 			t.Errorf("%s: not %v", name, c.want)
 		}
 	}
-	clock.add(3 * time.Hour)
+	// A second denial, of another body, does not lift the first.
+	if d := got["a"]; !d.SameBody(nil) || !d.SameBody([]byte("patched")) || d.SameBody([]byte("other")) {
+		t.Errorf("the denials of a letter: %+v", d)
+	}
+	clock.add(time.Hour)
+	got, err = l.Denials(t.Context(), "db/jobs", []string{"a"})
+	must(t, err)
+	if d := got["a"]; d.SameBody(nil) || !d.SameBody([]byte("patched")) {
+		t.Errorf("after the first one's time: %+v", d)
+	}
+	clock.add(2 * time.Hour)
 	if later, _ := l.Denials(t.Context(), "db/jobs", []string{"a", "b"}); len(later) != 0 {
 		t.Errorf("denials after their time %+v", later)
 	}

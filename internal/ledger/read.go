@@ -231,11 +231,17 @@ type Denial struct {
 	Mark  string
 	Body  []byte // nil: as stored
 	Until time.Time
+
+	earlier *Denial // of the same death, and still holding
 }
 
-// SameBody reports whether the same would be sent as was denied.
+// SameBody reports whether the same would be sent as was denied, by this denial
+// or an earlier one of the same death that still holds.
 func (d Denial) SameBody(body []byte) bool {
-	return (d.Body == nil) == (body == nil) && bytes.Equal(d.Body, body)
+	if (d.Body == nil) == (body == nil) && bytes.Equal(d.Body, body) {
+		return true
+	}
+	return d.earlier != nil && d.earlier.SameBody(body)
 }
 
 // Denials are the newest denials that still hold, by letter.
@@ -246,7 +252,7 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 	}
 	now, _ := l.Now()
 	rows, err := l.read.QueryContext(ctx, `SELECT i.id, i.mark, i.body, i.body IS NULL, p.id, p.deny_until FROM plans p JOIN items i ON i.plan = p.id
-		WHERE p.deny_until > ? AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) ORDER BY p.deny_until`, micros(now), letters, string(arg))
+		WHERE p.deny_until > ? AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) ORDER BY p.decided, p.deny_until`, micros(now), letters, string(arg))
 	if err != nil {
 		return nil, wrap("looking for denials", err)
 	}
@@ -262,6 +268,9 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 			return nil, err
 		}
 		d.Body, d.Until = blob(body, null), fromMicros(until)
+		if before, ok := out[id]; ok && before.Mark == d.Mark {
+			d.earlier = &before
+		}
 		out[id] = d
 	}
 	return out, rows.Err()

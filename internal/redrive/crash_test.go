@@ -54,6 +54,7 @@ func TestEverySingleBreak(t *testing.T) {
 	for name, setup := range kinds {
 		for _, kind := range []string{"crash", "error", "log", "ledger"} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
 				at := 1
 				for ; ; at++ {
 					w := crashWorld(t, setup)
@@ -75,17 +76,19 @@ func TestEverySingleBreak(t *testing.T) {
 	}
 }
 
-// The run crashes at every step, and the one that takes over crashes at every
+// A batch crashes at every step, and the one that takes over crashes at every
 // step too.
 func TestEveryDoubleCrash(t *testing.T) {
 	for name, setup := range kinds {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			tried := 0
 			for first := 1; ; first++ {
 				reached := false
 				for second := 1; ; second++ {
-					w := crashWorld(t, setup)
-					var a, b string
+					w := newWorld(t, "a", "b")
+					setup(w.store)
+					var a string
 					reached, a = w.broken(first, "crash")
 					again, b := w.broken(second, "crash")
 					if !reached || !again {
@@ -99,7 +102,7 @@ func TestEveryDoubleCrash(t *testing.T) {
 					break
 				}
 			}
-			if tried < 400 {
+			if tried < 150 {
 				t.Errorf("only %d pairs were tried", tried)
 			}
 		})
