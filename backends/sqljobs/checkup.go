@@ -26,23 +26,30 @@ func (s *Store) CheckUp(ctx context.Context, queue string) ([]string, error) {
 			return nil, s.explain(err)
 		}
 	}
-	more, err := s.undated(ctx, m)
-	return append(warnings, more...), s.explain(err)
+	for _, ask := range []func(context.Context, tx, *mapping) ([]string, error){s.undated, s.engine.unindexed} {
+		err := s.within(ctx, look, func(t tx) error {
+			more, err := ask(ctx, t, m)
+			warnings = append(warnings, more...)
+			return err
+		})
+		if err != nil {
+			return nil, s.explain(err)
+		}
+	}
+	return warnings, nil
 }
 
 // undated warns of dead rows that have no time of death: they have no place in
 // the order of a listing, so they are in none.
-func (s *Store) undated(ctx context.Context, m *mapping) (warnings []string, err error) {
+func (s *Store) undated(ctx context.Context, t tx, m *mapping) (warnings []string, err error) {
 	c, ok := m.cat.column(m.jobs.DeadAt.Column)
 	if !ok || c.notNull {
 		return nil, nil
 	}
 	q := m.d.stmt("SELECT 1 FROM ").add(m.table(), " WHERE ", m.jobs.Dead.sql(), " AND ", quote(c.name), " IS NULL LIMIT 1")
-	err = s.within(ctx, look, func(t tx) error {
-		return t.query(ctx, q, func([]value) error {
-			warnings = append(warnings, fmt.Sprintf("some dead rows of %s have no %s; they are not listed", m.jobs.Table, c.name))
-			return nil
-		})
+	err = t.query(ctx, q, func([]value) error {
+		warnings = append(warnings, fmt.Sprintf("some dead rows of %s have no %s; they are not listed", m.jobs.Table, c.name))
+		return nil
 	})
 	return warnings, err
 }

@@ -23,6 +23,9 @@ type engine interface {
 	describe(ctx context.Context, t tx, name Table) (*catalog, error)
 	// audit checks what the role of t may do, and what an operator should know.
 	audit(ctx context.Context, t tx, p purpose, s *Store, m *mapping) (warnings []string, err error)
+	// unindexed warns when no index serves a listing. It may leave t with
+	// settings that make other statements slow.
+	unindexed(ctx context.Context, t tx, m *mapping) (warnings []string, err error)
 	// wake tells workers, after the commit, that there is work.
 	wake(ctx context.Context, n *Notify, queue string) error
 	fault(err error) fault

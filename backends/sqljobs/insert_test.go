@@ -1,11 +1,10 @@
 package sqljobs_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
-
-	"context"
 
 	"github.com/jackc/pgx/v5"
 

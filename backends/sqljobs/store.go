@@ -36,7 +36,7 @@ type Store struct {
 func (s *Store) Can(queue string) backends.Can {
 	can := backends.Can{
 		Random: true, Atomic: true, Ordered: s.jobs.DeadAt.Column != "",
-		Batch: s.batch, CountCap: countCap, Effect: s.effect(),
+		Batch: s.batch, CountCap: countCap, Effect: s.effect(), Where: s.jobs.places(),
 	}
 	if s.receipts == nil {
 		can.Warnings = append(can.Warnings, "there is no receipts table, so a redrive that is interrupted may stay unknown")
