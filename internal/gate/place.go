@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
@@ -112,19 +111,6 @@ func (c *call) place(ctx context.Context, d *draft) (*RequestResult, error) {
 		return d.pending(row, p), nil
 	}
 	return c.runDirect(ctx, d, row)
-}
-
-// takeBack cancels a plan that nobody has started, and returns why.
-func (c *call) takeBack(ctx context.Context, row ledger.Plan, why error) error {
-	if _, err := c.st.ledger.Cancel(ctx, row.ID, "not started: "+oneLine(reasonOf(why), 200)); err != nil {
-		return errors.Join(why, err)
-	}
-	rec := c.record(audit.PhaseCancel)
-	rec.Plan, rec.Why = row.Digest, c.clean(why.Error())
-	if _, err := c.st.log.Append(ctx, rec); err != nil {
-		return errors.Join(why, err)
-	}
-	return why
 }
 
 // keep stores plan and items, and claims the letters.
@@ -246,107 +232,4 @@ func (c *call) recordPlan(ctx context.Context, d *draft, row ledger.Plan, p *pla
 		return err
 	}
 	return c.st.ledger.SetHead(ctx, ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash})
-}
-
-func (d *draft) result(status string) *RequestResult {
-	return &RequestResult{
-		Status: status, Queue: d.args.Queue, Messages: len(d.items), LeftOut: d.left(), Rule: d.rule.Rule, Why: d.whyNotDirect(),
-		Who: d.who(), Effect: d.t.store.Can(d.args.Queue).Effect, Items: d.leftItems(),
-	}
-}
-
-func (d *draft) left() map[string]int {
-	if len(d.leftOut) == 0 {
-		return nil
-	}
-	return d.leftOut
-}
-
-func (d *draft) leftItems() (out []ItemOutcome) {
-	for _, w := range d.why {
-		out = append(out, ItemOutcome{ID: w.ID, Outcome: "left out", Why: w.Why})
-	}
-	return out
-}
-
-func (d *draft) who() string {
-	if d.effect == policy.Direct {
-		return ""
-	}
-	return d.t.q.Approval.Who()
-}
-
-func (d *draft) whyNotDirect() string {
-	if d.over != "" {
-		return upper(d.over) + ", so a person decides."
-	}
-	return d.rule.Why
-}
-
-func (d *draft) pending(row ledger.Plan, p *plan.Plan) *RequestResult {
-	res := d.result("pending_approval")
-	res.RequestID, res.Digest, res.Waiting = row.ID, row.Digest, len(d.items)
-	res.Expires, res.NotAfter = stamp(p.Expires), stamp(p.NotAfter)
-	res.Next = "A person decides outside this conversation. Ask again with get_redrive in a few minutes."
-	return res
-}
-
-func upper(s string) string {
-	if s == "" || s[0] < 'a' || s[0] > 'z' {
-		return s
-	}
-	return string(s[0]-32) + s[1:]
-}
-
-// runDirect runs a plan that needs nobody, and waits for it as long as a call
-// may take.
-func (c *call) runDirect(ctx context.Context, d *draft, row ledger.Plan) (*RequestResult, error) {
-	live := context.WithoutCancel(ctx)
-	done := make(chan error, 1)
-	if !c.s.start(func(ctx context.Context) { done <- c.runNow(ctx, row) }) {
-		return nil, c.takeBack(live, row, refuse(CodeState, "The session ends, so request %s is cancelled and nothing of it is sent.", row.ID))
-	}
-	wait := time.NewTimer(c.s.g.o.DirectWait)
-	defer wait.Stop()
-	select {
-	case err := <-done:
-		if err != nil {
-			return nil, err
-		}
-	case <-wait.C:
-	case <-ctx.Done():
-	}
-	now, err := c.st.ledger.Get(live, row.ID)
-	if err != nil {
-		return nil, err
-	}
-	if now.State == ledger.Approved { // its run is about to begin
-		now.State, now.Lease = ledger.Running, now.NotAfter
-	}
-	res, err := c.result(live, now, false)
-	if err != nil {
-		return nil, err
-	}
-	res.LeftOut, res.Rule = d.left(), d.rule.Rule
-	return &res, nil
-}
-
-// runNow runs a direct plan. The error is nil if it was started, whatever became
-// of it then; one that was not is over, so that nobody starts it later.
-func (c *call) runNow(ctx context.Context, row ledger.Plan) error {
-	_, err := c.execute(ctx, row, nil)
-	if err == nil {
-		return nil
-	}
-	ctx = context.WithoutCancel(ctx)
-	now, gerr := c.st.ledger.Get(ctx, row.ID)
-	switch {
-	case gerr != nil:
-		return errors.Join(err, gerr)
-	case now.State == ledger.Approved:
-		return c.takeBack(ctx, row, err)
-	case now.Run == "":
-		return err
-	}
-	return nil
 }

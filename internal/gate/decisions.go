@@ -1,0 +1,55 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/approval"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+)
+
+// approved weighs the decisions, each of which must stand in the log as it
+// stands in the ledger.
+func (w *warrant) approved(ctx context.Context, now time.Time) error {
+	ds, err := w.c.decisions(ctx, w.row)
+	if err != nil {
+		return err
+	}
+	v := approval.Judge(w.need, approval.Request{Digest: w.row.Digest, Principal: w.doc.Requester.Principal}, ds, now)
+	if !v.Approved {
+		return voidError{"it has " + v.Missing}
+	}
+	return nil
+}
+
+// decisions are those of the ledger that the log has too. One that the log lacks
+// was written by somebody else, and halts.
+func (c *call) decisions(ctx context.Context, row ledger.Plan) ([]approval.Decision, error) {
+	rows, err := c.st.ledger.Decisions(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	var out []approval.Decision
+	for _, d := range rows {
+		ok, err := c.st.log.Contains(d.Seq, d.Hash)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || !c.recorded(ctx, d) {
+			return nil, voidError{fmt.Sprintf("the decision of %s is not in the audit log", d.Person)}
+		}
+		out = append(out, approval.Decision{Person: d.Person, Yes: d.Yes, Digest: d.Digest, Proof: d.Proof, At: d.At, Reason: d.Reason})
+	}
+	return out, nil
+}
+
+// recorded compares a decision with its record.
+func (c *call) recorded(ctx context.Context, d ledger.Decision) bool {
+	for rec, err := range audit.Read(ctx, c.st.folder, audit.Query{From: d.Seq}) {
+		return err == nil && rec.Seq == d.Seq && rec.Hash == d.Hash && rec.Phase == audit.PhaseApproval &&
+			rec.Plan == d.Digest && argOf(rec, "person") == d.Person && rec.Outcome == decisionWord(d.Yes)
+	}
+	return false
+}

@@ -1,0 +1,76 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+)
+
+// takeBack cancels a plan that nobody has started, and returns why.
+func (c *call) takeBack(ctx context.Context, row ledger.Plan, why error) error {
+	if _, err := c.st.ledger.Cancel(ctx, row.ID, "not started: "+oneLine(reasonOf(why), 200)); err != nil {
+		return errors.Join(why, err)
+	}
+	rec := c.record(audit.PhaseCancel)
+	rec.Plan, rec.Why = row.Digest, c.clean(why.Error())
+	if _, err := c.st.log.Append(ctx, rec); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+// runDirect runs a plan that needs nobody, and waits for it as long as a call
+// may take.
+func (c *call) runDirect(ctx context.Context, d *draft, row ledger.Plan) (*RequestResult, error) {
+	live := context.WithoutCancel(ctx)
+	done := make(chan error, 1)
+	if !c.s.start(func(ctx context.Context) { done <- c.runNow(ctx, row) }) {
+		return nil, c.takeBack(live, row, refuse(CodeState, "The session ends, so request %s is cancelled and nothing of it is sent.", row.ID))
+	}
+	wait := time.NewTimer(c.s.g.o.DirectWait)
+	defer wait.Stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			return nil, err
+		}
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	now, err := c.st.ledger.Get(live, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	if now.State == ledger.Approved { // its run is about to begin
+		now.State, now.Lease = ledger.Running, now.NotAfter
+	}
+	res, err := c.result(live, now, false)
+	if err != nil {
+		return nil, err
+	}
+	res.LeftOut, res.Rule = d.left(), d.rule.Rule
+	return &res, nil
+}
+
+// runNow runs a direct plan. The error is nil if it was started, whatever became
+// of it then; one that was not is over, so that nobody starts it later.
+func (c *call) runNow(ctx context.Context, row ledger.Plan) error {
+	_, err := c.execute(ctx, row, nil)
+	if err == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	now, gerr := c.st.ledger.Get(ctx, row.ID)
+	switch {
+	case gerr != nil:
+		return errors.Join(err, gerr)
+	case now.State == ledger.Approved:
+		return c.takeBack(ctx, row, err)
+	case now.Run == "":
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/approval"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+	"github.com/redrive-mcp/redrive-mcp/internal/plan"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// warrant is what a run is checked against, again before every batch.
+type warrant struct {
+	c    *call
+	row  ledger.Plan
+	doc  *plan.Plan
+	t    *target
+	seen string // the policy and the freeze that the letters were last judged under
+	need approval.Need
+	// effect is what the policy now says to the letters that are still to go.
+	effect policy.Effect
+	hidden [][]byte // values that the policy hides in the letters of the plan
+	known  int      // their bytes
+}
+
+// paper reads the plan as it was frozen.
+func (c *call) paper(row ledger.Plan) (*warrant, error) {
+	data, err := c.st.log.GetObject(row.Digest)
+	if err != nil {
+		return nil, voidError{"its frozen bytes are not beside the log"}
+	}
+	if string(data) != string(row.Bytes) || plan.Digest(row.Bytes) != row.Digest {
+		return nil, voidError{"the ledger holds other bytes than those that were frozen"}
+	}
+	doc, err := plan.Decode(data)
+	if err != nil || doc.ID != row.ID || doc.Queue != row.Queue || doc.Physical != row.Physical {
+		return nil, voidError{"the ledger's row does not fit the frozen plan"}
+	}
+	return &warrant{c: c, row: row, doc: doc}, nil
+}
+
+// warrant reads the plan as it was frozen and opens its queue.
+func (c *call) warrant(ctx context.Context, row ledger.Plan) (*warrant, error) {
+	w, err := c.paper(row)
+	if err != nil {
+		return nil, err
+	}
+	if c.pol.Queues[row.Queue] == nil {
+		return nil, voidError{"the policy has no queue of that name any more"}
+	}
+	w.t, err = c.open(ctx, row.Queue)
+	return w, err
+}
+
+// bind compares an item of the ledger with the frozen plan, so that what was
+// approved is what is sent.
+func (w *warrant) bind(it ledger.Item) error {
+	if it.N < 0 || it.N >= len(w.doc.Items) {
+		return voidError{fmt.Sprintf("item %d is not in the frozen plan", it.N)}
+	}
+	frozen := w.doc.Items[it.N]
+	if frozen.ID != showID(it.Ref.ID) || frozen.Mark != it.Ref.Mark || !frozen.Binds(it.Salt, it.Ref.Digest, it.Body) {
+		return voidError{fmt.Sprintf("item %d is not what the frozen plan binds", it.N)}
+	}
+	return nil
+}
+
+func (w *warrant) commit(n int) string {
+	if n < 0 || n >= len(w.doc.Items) {
+		return ""
+	}
+	if after := w.doc.Items[n].After; after != "" {
+		return after
+	}
+	return w.doc.Items[n].Before
+}
+
+// check says whether the run may go on now: nothing was stopped, cancelled or
+// frozen, the time is not up, the connection leads where the plan says, and the
+// stricter of the policy at planning and the policy now is satisfied.
+func (w *warrant) check(ctx context.Context) error {
+	if why := w.c.st.stopped(); why != "" {
+		return haltedError{"redrives are stopped for everyone: " + why}
+	}
+	row, err := w.c.st.ledger.Get(ctx, w.row.ID)
+	if err != nil {
+		return err
+	}
+	if row.State == ledger.Stopping {
+		return haltedError{"it was cancelled: " + row.Why}
+	}
+	now, err := w.c.st.ledger.Now()
+	if err != nil {
+		return haltedError{err.Error()}
+	}
+	if now.After(w.doc.NotAfter) {
+		return haltedError{"its time was up at " + stamp(w.doc.NotAfter)}
+	}
+	pol, err := w.c.s.g.policyNow(ctx)
+	if err != nil {
+		return err
+	}
+	at, err := w.t.store.Target(ctx, w.row.Queue)
+	if err != nil {
+		return err
+	}
+	if at.String() != w.doc.Target {
+		return voidError{"the connection leads to another target than the plan's"}
+	}
+	return w.judge(ctx, pol, now)
+}
+
+// judge asks the policy again when it, or a freeze, has changed since the last
+// time, and weighs the approvals.
+func (w *warrant) judge(ctx context.Context, pol *policy.Policy, now time.Time) error {
+	q := pol.Queues[w.row.Queue]
+	if q == nil {
+		return voidError{"the policy has no queue of that name any more"}
+	}
+	if q.SourceKey != w.t.q.SourceKey {
+		return voidError{"the policy's queue has another source now"}
+	}
+	if key := pol.Digest + frozen(pol, q, now); key != w.seen {
+		effect, err := w.effectNow(ctx, pol, q)
+		if err != nil {
+			return err
+		}
+		w.seen, w.effect = key, effect
+		w.need = w.needNow(q)
+	}
+	switch {
+	case w.effect == policy.Never:
+		return voidError{"the policy now forbids it"}
+	case w.effect == policy.Direct && w.doc.Mode == "direct":
+		return nil
+	}
+	return w.approved(ctx, now)
+}
+
+func frozen(pol *policy.Policy, q *policy.Queue, now time.Time) (names string) {
+	for _, f := range pol.Freezes {
+		if f.Holds(q.Name, now) {
+			names += " " + f.Name
+		}
+	}
+	return names
+}
+
+// effectNow is the strictest decision about the letters that are still to go.
+// Letters that are gone are the executor's to find.
+func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Queue) (policy.Effect, error) {
+	c := *w.c
+	c.pol = pol
+	c.caller.Kind = w.doc.Requester.Kind
+	t := &target{q: q, store: w.t.store, at: w.t.at}
+	bodies := map[string][]byte{}
+	var ids []string
+	for it, err := range c.st.ledger.Items(ctx, w.row.ID, backends.Claimed) {
+		if err != nil {
+			return "", err
+		}
+		ids = append(ids, it.Ref.ID)
+		bodies[it.Ref.ID] = it.Body
+	}
+	k, err := c.learn(ctx, t, ids, w.groups()...)
+	if err != nil {
+		return "", err
+	}
+	effect := policy.Direct
+	err = c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
+		v := t.look(pol, d, false)
+		body := bodies[d.ID]
+		w.hide(t, d, &v, body)
+		dec := q.Decide(k.facts(&c, d, &v, body != nil && differs(q, d.Payload.Bytes, body)))
+		effect = policy.Stricter(effect, dec.Effect)
+		return nil
+	}, func(string) {})
+	return effect, err
+}
+
+func (w *warrant) groups() []string { return (&choice{group: w.doc.Group}).groups() }
+
+// maxKnown bounds the hidden values that a run keeps in mind, in bytes.
+const maxKnown = 4 << 20
+
+// hide keeps in mind what the policy hides in a letter, old and new: a store may
+// repeat it in an error.
+func (w *warrant) hide(t *target, d *backends.DeadLetter, v *seen, body []byte) {
+	values := v.body.hidden
+	if v.body.withheld != "" {
+		values = wordsOf(d.Payload.Bytes)
+	}
+	if body != nil {
+		values = append(slices.Clip(values), redactor{t.q.Redact}.body(body).hidden...)
+	}
+	for _, h := range values {
+		if w.known += len(h); w.known <= maxKnown {
+			w.hidden = append(w.hidden, slices.Clone(h))
+		}
+	}
+}
+
+// clean makes a store's error fit for the log. Where there were more hidden
+// values than are kept in mind nothing of it is.
+func (w *warrant) clean(text string) string {
+	if w.known > maxKnown {
+		return hiddenText
+	}
+	return oneLine(redactor{w.t.q.Redact}.text(text, w.hidden), 300)
+}
+
+// needNow is the stricter of what was needed at planning and what the policy, if
+// it still has the queue, asks now.
+func (w *warrant) needNow(q *policy.Queue) approval.Need {
+	then := approval.Need{People: peopleOf(w.doc.Need.From), Count: w.doc.Need.Count,
+		Proof: w.doc.Need.Proof, Separation: w.doc.Need.Separation, ValidFor: w.doc.Need.ValidFor}
+	if q == nil {
+		return then
+	}
+	now := approval.Need{People: peopleOf(q.Approval.People()), From: q.Approval.Who(), Count: q.Approval.Count,
+		Proof: q.Approval.Proof, Separation: q.Approval.Separation, ValidFor: q.Approval.ValidFor}
+	if w.doc.Need.Effect == string(policy.Direct) {
+		return now
+	}
+	then.From = now.From
+	return approval.Stricter(then, now)
+}
+
+// peopleOf makes an empty list mean anybody.
+func peopleOf(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	return names
+}
