@@ -39,8 +39,9 @@ func (w *world) broken(at int, kind string) (reached bool, where string) {
 	return
 }
 
-func crashWorld(t *testing.T, setup func(*toy)) *world {
-	w := newWorld(t, "a", "b", "c", "gone")
+// crashWorld has two batches, a letter that is gone, a pace and a limit.
+func crashWorld(t *testing.T, s *seeds, setup func(*toy)) *world {
+	w := s.world(t)
 	w.store.dead["gone"] = false
 	w.order.Rate = 2
 	w.order.PerHour = 10
@@ -55,9 +56,10 @@ func TestEverySingleBreak(t *testing.T) {
 		for _, kind := range []string{"crash", "error", "log", "ledger"} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
+				seeds := newSeeds(t, "a", "b", "c", "gone")
 				at := 1
 				for ; ; at++ {
-					w := crashWorld(t, setup)
+					w := crashWorld(t, seeds, setup)
 					reached, where := w.broken(at, kind)
 					if !reached {
 						break
@@ -82,11 +84,11 @@ func TestEveryDoubleCrash(t *testing.T) {
 	for name, setup := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tried := 0
+			seeds, tried := newSeeds(t, "a", "b"), 0
 			for first := 1; ; first++ {
 				reached := false
 				for second := 1; ; second++ {
-					w := newWorld(t, "a", "b")
+					w := seeds.world(t)
 					setup(w.store)
 					var a string
 					reached, a = w.broken(first, "crash")

@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -50,7 +53,13 @@ func memory(t testing.TB) string {
 
 func newWorld(t testing.TB, ids ...string) *world {
 	t.Helper()
-	state, err := durable.Open(memory(t) + "/state")
+	return worldIn(t, memory(t)+"/state", ids...)
+}
+
+// worldIn makes a world in a folder; if a ledger is there, the plan is in it.
+func worldIn(t testing.TB, path string, ids ...string) *world {
+	t.Helper()
+	state, err := durable.Open(path)
 	must(t, err)
 	t.Cleanup(func() { state.Close() })
 	w := &world{t: t, state: state, now: start}
@@ -65,15 +74,57 @@ func newWorld(t testing.TB, ids ...string) *world {
 		Redact: func(s string) string { w.steps.crash("redact"); return "redacted" },
 		Record: audit.Record{Op: "o-1", Actor: "person ana"},
 	}
+	if names, err := state.Names(); err != nil || len(names) == 0 {
+		must(t, err)
+		w.plant(ids)
+	}
+	return w
+}
+
+// plant writes the plan, and a first record of the log.
+func (w *world) plant(ids []string) {
+	w.t.Helper()
 	p := w.process()
 	defer p.close()
 	items := make([]ledger.Item, len(ids))
 	for i, id := range ids {
 		items[i] = ledger.Item{N: i, Ref: backends.Ref{Queue: "mail", ID: id, Mark: "m", Digest: sha256.Sum256([]byte(id))}}
 	}
-	must(t, p.ledger.Create(t.Context(), ledger.Plan{ID: planID, Digest: digest, Bytes: []byte("b"), Queue: "mail", Letters: "toy/jobs", Physical: physical,
+	must(w.t, p.ledger.Create(w.t.Context(), ledger.Plan{ID: planID, Digest: digest, Bytes: []byte("b"), Queue: "mail", Letters: "toy/jobs", Physical: physical,
 		Mode: "approval", State: ledger.Approved, Kind: "agent", Created: start, Expires: start.Add(time.Hour), NotAfter: start.Add(24 * time.Hour)}, items, ledger.Caps{}))
-	return w
+	_, err := p.log.Append(w.t.Context(), audit.Record{Phase: audit.PhaseCall})
+	must(w.t, err)
+}
+
+// seeds makes many equal worlds from one, by copying its files.
+type seeds struct {
+	path, parent string
+	ids          []string
+	made         int
+}
+
+func newSeeds(t testing.TB, ids ...string) *seeds {
+	s := &seeds{parent: memory(t), ids: ids}
+	s.path = s.parent + "/seed"
+	worldIn(t, s.path, ids...)
+	return s
+}
+
+// world makes the next world; the one before is gone.
+func (s *seeds) world(t testing.TB) *world {
+	t.Helper()
+	must(t, os.RemoveAll(fmt.Sprintf("%s/%d", s.parent, s.made)))
+	s.made++
+	path := fmt.Sprintf("%s/%d", s.parent, s.made)
+	must(t, filepath.WalkDir(s.path, func(from string, entry fs.DirEntry, err error) error {
+		to := path + strings.TrimPrefix(from, s.path)
+		if err != nil || entry.IsDir() {
+			return errors.Join(err, os.MkdirAll(to, 0o700))
+		}
+		data, err := os.ReadFile(from)
+		return errors.Join(err, os.WriteFile(to, data, 0o600))
+	}))
+	return worldIn(t, path, s.ids...)
 }
 
 func (w *world) clock() time.Time {
