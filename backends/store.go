@@ -49,9 +49,14 @@ type Can struct {
 	// Effect says in a sentence what a redrive does to a letter in this store;
 	// it is part of every plan.
 	Effect string
+	// Where says where the store keeps each of the five facts, for a runbook.
+	Where []Place
 	// Warnings are sentences for the operator: a missing index, no receipts …
 	Warnings []string
 }
+
+// Place is where a store keeps a fact: {"reason", "column last_error"}.
+type Place struct{ Fact, Where string }
 
 // Target is the identity of the letters that a queue of the policy leads to.
 type Target struct {

@@ -141,7 +141,7 @@ func (q *Queue) follow(d *Decision, c RuleCheck) {
 // thaw makes a direct decision stricter while a freeze lasts.
 func (q *Queue) thaw(d *Decision, now time.Time) {
 	for _, f := range q.policy.Freezes {
-		if f.holds(q.Name, now) && Stricter(f.Becomes, d.Effect) != d.Effect {
+		if f.Holds(q.Name, now) && Stricter(f.Becomes, d.Effect) != d.Effect {
 			d.Effect, d.Rule = f.Becomes, "freeze "+f.Name
 			d.Why = "direct redrives are frozen until " + f.To.Format("2006-01-02 15:04 MST")
 		}

@@ -7,13 +7,15 @@ import (
 	_ "time/tzdata" // so that a zone means the same on every machine
 )
 
-// holds says whether the freeze is on for a queue. A caller without a clock is
+// Covers says whether the freeze is about a queue at all.
+func (f Freeze) Covers(queue string) bool {
+	return len(f.Queues) == 0 || slices.Contains(f.Queues, queue)
+}
+
+// Holds says whether the freeze is on for a queue. A caller without a clock is
 // taken to be inside every freeze.
-func (f Freeze) holds(queue string, now time.Time) bool {
-	if len(f.Queues) > 0 && !slices.Contains(f.Queues, queue) {
-		return false
-	}
-	return now.IsZero() || !now.Before(f.From) && now.Before(f.To)
+func (f Freeze) Holds(queue string, now time.Time) bool {
+	return f.Covers(queue) && (now.IsZero() || !now.Before(f.From) && now.Before(f.To))
 }
 
 // localTime is a time of day in a zone that stands beside it.

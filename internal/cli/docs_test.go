@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,5 +64,26 @@ func TestPolicySchema(t *testing.T) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is not what the program prints; run go test ./internal/cli -run PolicySchema -update", file)
+	}
+}
+
+// The policy of the README loads.
+func TestReadmePolicy(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "```yaml\n")
+	doc, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		t.Fatal("the README has no policy")
+	}
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(path, []byte(doc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(string) (string, bool) { return "postgres://u@127.0.0.1:1/db", true }
+	if _, err := gate.LoadPolicy(gate.Options{PolicyPath: path, Drivers: drivers(), Env: env}); err != nil {
+		t.Error(err)
 	}
 }

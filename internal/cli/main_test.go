@@ -49,6 +49,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"expand":  expand,
 			"fixture": fixture,
+			"pg":      pg,
 			"code":    code,
 			"pick":    pick,
 			"edit":    edit,

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"flag"
+	"os/signal"
+	"syscall"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
 	"github.com/redrive-mcp/redrive-mcp/tools"
@@ -34,6 +36,9 @@ func (a *app) serve(ctx context.Context, principal string) error {
 	if path == "" {
 		return wrongUse("serve: no policy").hint("name one with --policy FILE or set %s", policyVariable)
 	}
+	// A client that is gone must not end the process in the middle of a batch, as
+	// a write to its pipe would; the input ends too, and that ends the session.
+	signal.Ignore(syscall.SIGPIPE)
 	g, err := gate.Open(ctx, a.gateOptions(path))
 	if err != nil {
 		return policyError(err)

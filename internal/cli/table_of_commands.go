@@ -31,6 +31,7 @@ func commands() []command {
 		auditCommand(),
 		policyCommand(),
 		doctorCommand(),
+		runbookCommand(),
 		completionCommand(),
 		versionCommand(),
 		helpCommand(),
