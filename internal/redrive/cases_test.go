@@ -340,6 +340,10 @@ func TestLogThatCannotBeWrittenAtOutcome(t *testing.T) {
 	if !errors.Is(err, audit.ErrClosed) {
 		t.Errorf("error %v", err)
 	}
+	// A HaltError would say that the rest is released.
+	if halt, ok := errors.AsType[*HaltError](err); ok {
+		t.Errorf("the plan goes on, and the error says that it halted: %v", halt)
+	}
 	w.wantEnd("no outcome in the log", state, ledger.Running, 1, 1, 0)
 	w.store.onEffect = nil
 	state, err = w.run()

@@ -48,7 +48,8 @@ type Executor struct {
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// HaltError says why a run ended before its end.
+// HaltError says why a run ended before its end. The plan is over then, and what
+// was not sent is released.
 type HaltError struct{ Why error }
 
 func (e *HaltError) Error() string { return e.Why.Error() }
@@ -86,7 +87,7 @@ func (e *Executor) Run(ctx context.Context, store backends.Store, o Order) (ledg
 // run1 is one executor's life after it has the plan.
 func (j *journal) run1(ctx context.Context, store backends.Store) (ledger.State, error) {
 	if err := j.append(ctx, audit.PhaseRun, func(r *audit.Record) { r.Outcome = "started" }); err != nil {
-		return j.finish(ctx, &HaltError{err})
+		return j.finish(ctx, err)
 	}
 	if err := j.auditLeft(ctx); err != nil {
 		return ledger.Running, err
@@ -100,7 +101,6 @@ func (j *journal) run1(ctx context.Context, store backends.Store) (ledger.State,
 		if err := j.resolve(ctx, store); err != nil {
 			return ledger.Running, fmt.Errorf("%w; and what became of the last batch is not known yet: %w", halt, err)
 		}
-		halt = &HaltError{halt}
 	}
 	return j.finish(ctx, halt)
 }
@@ -157,5 +157,8 @@ func (j *journal) finish(ctx context.Context, halt error) (ledger.State, error) 
 	err = j.append(ctx, audit.PhaseOutcome, func(r *audit.Record) {
 		r.Outcome, r.Why = string(state), why
 	})
+	if halt != nil {
+		halt = &HaltError{halt}
+	}
 	return state, errors.Join(halt, err)
 }
