@@ -14,6 +14,7 @@ import (
 func TestManyLetters(t *testing.T) {
 	const letters, kinds = 60_000, 11_000
 	h := open(t, standard)
+	h.exec(`CREATE INDEX by_death ON jobs(queue, status, failed_at, id)`)
 	h.exec(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1)
 		INSERT INTO jobs(queue, kind, payload, status, attempts, error, created_at, failed_at)
 		SELECT 'mail', 'k' || (i % ?), '{"pad":"' || hex(zeroblob(100)) || '"}', 'failed', 3, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z' FROM n`, letters, kinds)
