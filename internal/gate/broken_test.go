@@ -181,7 +181,7 @@ func TestDenyWithoutStore(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	h.policy(strings.Replace(standard, "  orders:\n", "  renamed:\n", 1))
-	_, err := h.person("ana").Approve(t.Context(), b.RequestID, "", "")
+	_, err := h.person("ana").Approve(t.Context(), b.RequestID, b.Digest, "")
 	refused(t, err, gate.CodeState, "no queue orders any more")
 	_, err = h.person("carla").Deny(t.Context(), b.RequestID, "no")
 	refused(t, err, gate.CodePolicy, "carla may not decide")

@@ -45,7 +45,7 @@ func (c *call) decide(ctx context.Context, id, digest string, yes bool, reason s
 	if err != nil {
 		return nil, err
 	}
-	if digest != "" && digest != row.Digest {
+	if (yes || digest != "") && digest != row.Digest {
 		return nil, refuse(CodeChanged, "The digest given is not that of request %s. Look at it again.", row.ID)
 	}
 	if row.State != ledger.Pending {

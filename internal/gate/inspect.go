@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -150,7 +151,11 @@ func inspectText(v *seen, offset int) (text string, next int) {
 		section(&b, "code", v.code, 200)
 		section(&b, "error", v.message, 1000)
 		section(&b, "stack", v.stack, 1200)
-		for _, a := range v.attrs {
+		for i, a := range v.attrs {
+			if b.Len() > MaxShown-1000 {
+				fmt.Fprintf(&b, "(%d more fields)\n", len(v.attrs)-i)
+				break
+			}
 			section(&b, "field "+oneLine(a.name, 60), a.value, 200)
 		}
 	}

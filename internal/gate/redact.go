@@ -2,9 +2,11 @@ package gate
 
 import (
 	"bytes"
-	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
@@ -44,21 +46,21 @@ func (r redactor) body(raw []byte) shownBody {
 		if err != nil {
 			return shownBody{withheld: "it is not strict JSON, so the values that the policy hides cannot be found in it"}
 		}
-		b.data, b.hidden = masked, hidden
+		b.data, b.hidden = masked, longestFirst(hidden)
 	}
 	b.data = []byte(r.text(string(b.data), b.hidden))
 	return b
 }
 
-// text hides values that were hidden in the body, then patterns.
+// text hides values that were hidden in the body, then patterns. The longest
+// values come first, so that none is left over around a shorter one within it.
 func (r redactor) text(s string, hidden [][]byte) string {
 	for _, h := range hidden {
 		if len(h) < minHidden {
 			continue
 		}
-		s = strings.ReplaceAll(s, string(h), hiddenText)
-		if q := escaped(h); q != string(h) {
-			s = strings.ReplaceAll(s, q, hiddenText)
+		for _, spelled := range spellings(string(h)) {
+			s = strings.ReplaceAll(s, spelled, hiddenText)
 		}
 	}
 	for _, re := range r.Text {
@@ -67,15 +69,42 @@ func (r redactor) text(s string, hidden [][]byte) string {
 	return s
 }
 
-// escaped is a value as it stands inside a JSON string.
-func escaped(v []byte) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(string(v)) != nil {
-		return string(v)
+// spellings are a value as it is and as it may stand inside a JSON string:
+// escaped as little as RFC 8259 allows, and as encoders do that write ASCII only
+// or guard against HTML.
+func spellings(v string) []string {
+	if !strings.ContainsFunc(v, func(c rune) bool { return c < 0x20 || c > 0x7e || strings.ContainsRune(`"\<>&`, c) }) {
+		return []string{v} // the same everywhere
 	}
-	return strings.Trim(strings.TrimSpace(b.String()), `"`)
+	least := spell(v, func(rune) bool { return true })
+	html := spell(v, func(c rune) bool { return c != '<' && c != '>' && c != '&' })
+	ascii := spell(v, func(c rune) bool { return c < 0x7f })
+	return slices.Compact([]string{v, least, html, ascii})
+}
+
+// spell escapes a value for a JSON string; plain says which characters may stay
+// of those that need no escape.
+func spell(v string, plain func(rune) bool) string {
+	var b strings.Builder
+	for _, c := range v {
+		switch i := strings.IndexRune("\"\\\n\r\t\b\f", c); {
+		case i >= 0:
+			b.WriteString(`\` + `"\nrtbf`[i:i+1])
+		case c >= 0x20 && plain(c):
+			b.WriteRune(c)
+		case c > 0xffff:
+			high, low := utf16.EncodeRune(c)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
+}
+
+func longestFirst(values [][]byte) [][]byte {
+	slices.SortStableFunc(values, func(a, b []byte) int { return len(b) - len(a) })
+	return values
 }
 
 // wordsOf lists the words of a body that was withheld: any of them may be a
@@ -90,7 +119,7 @@ func wordsOf(body []byte) (words [][]byte) {
 			words = append(words, w)
 		}
 	}
-	return words
+	return longestFirst(words)
 }
 
 // seen is a letter as a caller may see it.

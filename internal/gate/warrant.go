@@ -210,7 +210,7 @@ func (w *warrant) clean(text string) string {
 	if w.known > maxKnown {
 		return hiddenText
 	}
-	return oneLine(redactor{w.t.q.Redact}.text(text, w.hidden), 300)
+	return oneLine(redactor{w.t.q.Redact}.text(text, longestFirst(w.hidden)), 300)
 }
 
 // needNow is the stricter of what was needed at planning and what the policy, if
