@@ -79,7 +79,7 @@ func (ch change) noOracle(q *policy.Queue, before []byte) error {
 			continue
 		}
 		value, ok, err := rawjson.Get(before, op.Path)
-		if err == nil && ok && r.text(string(value), hidden) != string(value) {
+		if err == nil && ok && r.json(value, hidden) != string(value) {
 			return fmt.Errorf("operation %d tests a value that is hidden in part", i)
 		}
 	}

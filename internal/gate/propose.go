@@ -182,7 +182,7 @@ func diffText(q *policy.Queue, id string, before []byte, hidden [][]byte, out ch
 		if v == nil {
 			return "(absent)"
 		}
-		return cut(backends.Sanitise(r.text(string(v), hidden)), 300)
+		return cut(backends.Sanitise(r.json(v, hidden)), 300)
 	}
 	if len(out.paths) == 1 && out.paths[0] == "" {
 		fmt.Fprintf(&b, "- %s\n+ %s\n", show(before), show(out.body))

@@ -48,8 +48,31 @@ func (r redactor) body(raw []byte) shownBody {
 		}
 		b.data, b.hidden = masked, longestFirst(hidden)
 	}
-	b.data = []byte(r.text(string(b.data), b.hidden))
+	b.data = []byte(r.json(b.data, b.hidden))
 	return b
+}
+
+// json is a JSON value, or what stands for one, with everything hidden.
+func (r redactor) json(value []byte, hidden [][]byte) string {
+	return r.text(string(r.escapes(value, hidden)), hidden)
+}
+
+// escapes hides the strings of a JSON body in which something is to be hidden
+// only once their escapes are read: any character may be written as one.
+func (r redactor) escapes(doc []byte, hidden [][]byte) []byte {
+	if !r.needsBody() || bytes.IndexByte(doc, '\\') < 0 {
+		return doc
+	}
+	out := doc
+	for _, v := range rawjson.Leaves(doc) {
+		if bytes.IndexByte(v, '\\') < 0 {
+			continue
+		}
+		if text := rawjson.Text(v); r.text(text, hidden) != text {
+			out = bytes.ReplaceAll(out, v, []byte(`"`+hiddenText+`"`))
+		}
+	}
+	return out
 }
 
 // text hides values that were hidden in the body, then patterns. The longest

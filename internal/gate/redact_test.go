@@ -68,3 +68,23 @@ func TestPathsAreNoText(t *testing.T) {
 		}
 	}
 }
+
+// Escapes in a payload do not get a value past a pattern or a hidden path.
+func TestEscapedValues(t *testing.T) {
+	h := open(t, standard)
+	for _, body := range []string{
+		`{"note":"\u0034111111111111111"}`, `{"note":"4111\u00311111111111 and more"}`,
+		`{"card":"tok-secret","note":"\u0074ok-secret","tok":{"\u0074ok-secret":"x"}}`,
+	} {
+		id := h.kill("orders", 1, "boom", body)[0]
+		in := must[*gate.InspectResult](t)(h.agent().Inspect(t.Context(), gate.InspectArgs{Queue: "orders", ID: id}))
+		if strings.Contains(in.Text, `"\u0034111`) || strings.Contains(in.Text, `4111\u0031`) || strings.Contains(in.Text, `"note":"\u0074`) {
+			t.Errorf("%s reads %q", body, in.Text)
+		}
+		res := must[*gate.PatchResult](t)(h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "orders", ID: id,
+			Patch: gate.RawJSON(`[{"op":"test","path":"/note","value":"4111111111111111"},{"op":"add","path":"/currency","value":"EUR"}]`)}))
+		if len(res.Why) != 1 || !strings.Contains(res.Why[0].Why, "hidden in part") {
+			t.Errorf("%s: a test of it answers %+v", body, res)
+		}
+	}
+}
