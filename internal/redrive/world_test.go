@@ -288,11 +288,20 @@ type steps struct {
 	do   func() // what "do" does
 }
 
-// step is a place where a run can break in every way.
-func (s *steps) step(name string) error {
+// here counts a place. Where nothing is to break nothing is counted, so that
+// several executors may run then.
+func (s *steps) here(name string) bool {
+	if s.at == 0 {
+		return false
+	}
 	s.n++
 	s.last = name
-	if s.n != s.at {
+	return s.n == s.at
+}
+
+// step is a place where a run can break in every way.
+func (s *steps) step(name string) error {
+	if !s.here(name) {
 		return nil
 	}
 	switch s.kind {
@@ -308,9 +317,7 @@ func (s *steps) step(name string) error {
 
 // crash is a place where a run can only end with its process.
 func (s *steps) crash(name string) {
-	s.n++
-	s.last = name
-	if s.n == s.at && s.kind == "crash" {
+	if s.here(name) && s.kind == "crash" {
 		panic(crash{name})
 	}
 }
