@@ -23,13 +23,12 @@ type postgres struct {
 	limit time.Duration
 }
 
-func newPostgres(read, write *pgconn.Config, times Timeouts, session map[string]string) *postgres {
-	e := &postgres{limit: times.statement() + networkGrace, setup: settings(times, session)}
-	e.roles[look] = newPool(read)
-	if write != nil {
-		e.roles[send] = newPool(write)
+func newPostgres(read, write *pgconn.Config, times Timeouts, session map[string]string) (e *postgres, err error) {
+	e = &postgres{limit: times.statement() + networkGrace, setup: settings(times, session)}
+	if e.roles[look], err = newPool(read); err == nil && write != nil {
+		e.roles[send], err = newPool(write)
 	}
-	return e
+	return e, err
 }
 
 // networkGrace is how much longer than the server's own limit a statement may
@@ -77,13 +76,13 @@ func (e *postgres) begin(ctx context.Context, p purpose) (tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &postgresTx{conn: conn, role: role, limit: e.limit}, nil
+	return &postgresTx{conn: conn.Value(), loan: conn, limit: e.limit}, nil
 }
 
 func (e *postgres) close() error {
 	for _, role := range e.roles {
 		if role != nil {
-			role.close()
+			role.Close()
 		}
 	}
 	return nil
@@ -136,7 +135,7 @@ func postgresRead(c column, pick string) string {
 // pool at the end.
 type postgresTx struct {
 	conn  *pgconn.PgConn
-	role  *pool
+	loan  *pooled
 	limit time.Duration
 	over  bool
 }
@@ -232,7 +231,7 @@ func (t *postgresTx) rollback() {
 func (t *postgresTx) end() {
 	if !t.over {
 		t.over = true
-		t.role.give(t.conn)
+		give(t.loan)
 	}
 }
 

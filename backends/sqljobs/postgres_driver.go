@@ -107,7 +107,10 @@ func openPostgres(c backends.Config) (backends.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := newPostgres(read, write, b.Timeouts, b.Session)
+	e, err := newPostgres(read, write, b.Timeouts, b.Session)
+	if err != nil {
+		return nil, err
+	}
 	s := newStore(c.Name, e, &b.Jobs, sources)
 	if !b.Receipts.none() {
 		s.receipts = b.Receipts
