@@ -101,7 +101,7 @@ func (l *Log) commit(batch []*request) {
 			}
 		}
 		if batch = rest; len(batch) > 0 {
-			err = l.releaseReserve()
+			err = l.FreeReserve()
 		}
 		if err == nil {
 			err = l.appendBatch(batch)

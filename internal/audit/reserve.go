@@ -32,9 +32,10 @@ func (l *Log) holdReserve(dir *durable.Folder, batch []*request) error {
 	return nil
 }
 
-// releaseReserve gives the space back to the disk for a record that tells what
-// already happened.
-func (l *Log) releaseReserve() error {
+// FreeReserve gives the space that is held back to the disk: for a record that
+// tells what already happened, or so that a person can look and halt while the
+// disk is full. The next ordinary Append takes it again, or fails.
+func (l *Log) FreeReserve() error {
 	dir, err := l.dir.open()
 	if err == nil {
 		err = dir.Remove(reserveName)

@@ -61,7 +61,10 @@ func (st *state) catchUp(ctx context.Context, known ledger.Head, fresh bool) err
 	if err != nil {
 		return err
 	}
-	return st.ledger.SetHead(ctx, ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash})
+	// This only spares the next process what was read here, so that a full disk
+	// is no reason to fail.
+	_ = st.ledger.SetHead(ctx, ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash})
+	return nil
 }
 
 func (st *state) consume(ctx context.Context, rec audit.Record) error {

@@ -152,7 +152,7 @@ func isMove(err error) bool {
 
 // find reads a plan by its id, ending first what is due.
 func (c *call) find(ctx context.Context, id string) (ledger.Plan, error) {
-	if err := c.expire(ctx); err != nil {
+	if err := c.tidy(ctx); err != nil {
 		return ledger.Plan{}, err
 	}
 	row, err := c.st.ledger.Get(ctx, id)
@@ -168,26 +168,6 @@ func noRequest(id string, err error) error {
 		return refuse(CodeNoRequest, "There is no request %s. get_redrive without an id lists the open ones.", quote(id))
 	}
 	return err
-}
-
-// expire ends requests whose time is up, and records that.
-func (c *call) expire(ctx context.Context) error {
-	due, err := c.st.ledger.Expire(ctx)
-	if err != nil {
-		return err
-	}
-	for _, id := range due {
-		row, err := c.st.ledger.Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		rec := c.record(audit.PhaseOutcome)
-		rec.Plan, rec.Queue, rec.Outcome = row.Digest, row.Queue, string(row.State)
-		if _, err := c.st.log.Append(ctx, rec); err != nil {
-			return auditRefusal(err)
-		}
-	}
-	return nil
 }
 
 // statement is what a person reads before deciding.

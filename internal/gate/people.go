@@ -34,9 +34,10 @@ func (c *call) run(ctx context.Context, id string, progress func(RequestResult))
 	if err != nil {
 		return nil, err
 	}
-	switch row.State {
-	case ledger.Approved, ledger.Running, ledger.Stopping:
-	default:
+	switch {
+	case row.State == ledger.Approved && row.Mode == modeDirect:
+		return nil, c.takeBack(ctx, row, refuse(CodeState, "Request %s was direct and its session has ended, so it is cancelled. Request it again.", row.ID))
+	case row.State != ledger.Approved && row.State != ledger.Running && row.State != ledger.Stopping:
 		return nil, refuse(CodeState, "Request %s is %s; there is nothing to run.", row.ID, row.State)
 	}
 	live := context.WithoutCancel(ctx)
@@ -58,7 +59,7 @@ func (c *call) run(ctx context.Context, id string, progress func(RequestResult))
 
 // runOpen runs what is approved, and what an executor left behind.
 func (s *session) runOpen(ctx context.Context, report func(RequestResult, error)) error {
-	st, err := s.g.state(ctx)
+	st, err := s.g.state(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -70,6 +71,9 @@ func (s *session) runOpen(ctx context.Context, report func(RequestResult, error)
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			return nil
+		}
+		if row.State == ledger.Approved && row.Mode == modeDirect {
+			continue // the session that asked for it is about to run it
 		}
 		if row.State != ledger.Approved && now.Before(row.Lease) && st.ledger.Held(ctx, row.ID) {
 			continue // somebody is at it
@@ -185,7 +189,7 @@ func (st *state) stopped() string {
 }
 
 func (s *session) stop(ctx context.Context, reason string) error {
-	st, err := s.g.state(ctx)
+	st, err := s.g.state(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -193,7 +197,7 @@ func (s *session) stop(ctx context.Context, reason string) error {
 		return fmt.Errorf("stopping: %w", err)
 	}
 	// From here on everything is stopped; the rest says so and may fail.
-	c := &call{s: s, op: ledger.NewID("o"), tool: "stop", caller: s.who(), st: st}
+	c := &call{s: s, op: ledger.NewID("o"), tool: "stop", caller: s.who(), st: st, urgent: true}
 	reason = c.clean(reason)
 	why := strings.TrimSpace(reason + " (" + c.caller.Name() + ")")
 	errWhy := st.folder.Overwrite(whyFile, []byte(why))

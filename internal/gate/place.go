@@ -15,6 +15,12 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/policy"
 )
 
+// Modes of a plan.
+const (
+	modeDirect   = "direct"   // it needs nobody, and ends with the session that asked
+	modeApproval = "approval" // people decide
+)
+
 // freeze makes the plan of a draft.
 func (c *call) freeze(d *draft) (*plan.Plan, error) {
 	q := d.t.q
@@ -23,7 +29,7 @@ func (c *call) freeze(d *draft) (*plan.Plan, error) {
 		return nil, refuse(CodeClosed, "%s. Nothing is sent until a person has set the clock right.", upper(err.Error()))
 	}
 	p := &plan.Plan{
-		V: plan.Version, ID: ledger.NewID("r"), Mode: "approval", Queue: q.Name,
+		V: plan.Version, ID: ledger.NewID("r"), Mode: modeApproval, Queue: q.Name,
 		Target: d.t.at.String(), Physical: d.t.at.Physical(), Destination: d.t.at.Physical(),
 		Effect: d.t.store.Can(q.Name).Effect, Attempts: string(q.Send.Attempts),
 		Policy: c.pol.Digest, Rule: d.rule.Rule, Need: need(q, d.effect),
@@ -35,7 +41,7 @@ func (c *call) freeze(d *draft) (*plan.Plan, error) {
 	}
 	p.NotAfter = p.Expires.Add(q.Approval.ValidFor)
 	if d.effect == policy.Direct {
-		p.Mode, p.PerHour = "direct", d.limits.PerHour
+		p.Mode, p.PerHour = modeDirect, d.limits.PerHour
 		p.Expires = now.Add(c.pol.Defaults.DirectTTL)
 		p.NotAfter = p.Expires
 	}

@@ -126,7 +126,7 @@ func format(f string) (detailed bool, err error) {
 
 // refusedArgs records a call whose arguments are wrong.
 func (s *session) refusedArgs(ctx context.Context, tool, queue string, err error) error {
-	st, serr := s.g.state(ctx)
+	st, serr := s.g.state(ctx, false)
 	if serr != nil {
 		return serr
 	}

@@ -12,7 +12,7 @@ import (
 func (c *call) record(phase string) audit.Record {
 	r := audit.Record{
 		Op: c.op, Phase: phase, Actor: c.caller.Name(), Client: c.caller.Client, Session: c.caller.Session,
-		Mode: Mode, Tool: c.tool, Queue: c.queueName(),
+		Mode: Mode, Tool: c.tool, Queue: c.queueName(), Kept: c.urgent,
 	}
 	if c.caller.OSUser != "" {
 		r.Args = []audit.Arg{{Key: "os_user", Value: c.caller.OSUser}}
@@ -86,7 +86,7 @@ func (c *call) clean(text string) string {
 
 // heard records a message that reaches no tool.
 func (s *session) heard(ctx context.Context, m Message) error {
-	st, err := s.g.state(ctx)
+	st, err := s.g.state(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -94,6 +94,17 @@ type call struct {
 	pol    *policy.Policy
 	st     *state
 	began  time.Time
+	urgent bool // it may use the space that is held back on a full disk
+}
+
+// urgent reports whether a call must work while the disk is full: a person looks
+// at what is going on, or halts it.
+func urgent(who Caller, tool string) bool {
+	switch tool {
+	case "list_queues", "get_redrive", "show", "cancel_redrive", "stop":
+		return who.Kind == KindPerson
+	}
+	return false
 }
 
 // words are an argument in the caller's own words: a hidden value may have been
@@ -103,11 +114,12 @@ type words string
 // begin loads the policy as it stands now and writes the call to the log, before
 // any letter is read for it.
 func (s *session) begin(ctx context.Context, tool, queue string, args ...audit.Arg) (*call, error) {
-	st, err := s.g.state(ctx)
+	who := s.who()
+	st, err := s.g.state(ctx, urgent(who, tool))
 	if err != nil {
 		return nil, err
 	}
-	c := &call{s: s, op: ledger.NewID("o"), tool: tool, queue: queue, caller: s.who(), st: st, began: s.g.o.Clock()}
+	c := &call{s: s, op: ledger.NewID("o"), tool: tool, queue: queue, caller: who, st: st, began: s.g.o.Clock(), urgent: urgent(who, tool)}
 	var bad error
 	c.pol, bad = s.g.policyNow(ctx)
 	rec := c.record(audit.PhaseCall)

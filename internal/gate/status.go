@@ -51,7 +51,7 @@ func (c *call) get(ctx context.Context, id string, detailed bool) (*StatusResult
 }
 
 func (c *call) openRequests(ctx context.Context) (*StatusResult, error) {
-	if err := c.expire(ctx); err != nil {
+	if err := c.tidy(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := c.st.ledger.Find(ctx, ledger.Unknown, ledger.Pending, ledger.Approved, ledger.Running, ledger.Stopping)
@@ -241,7 +241,10 @@ func (c *call) cancel(ctx context.Context, args CancelArgs) (*StatusResult, erro
 	if args.Reason != "" {
 		why += ": " + quote(c.clean(args.Reason))
 	}
-	_, err = c.st.ledger.Cancel(ctx, row.ID, why)
+	err = c.withRoom(func() error {
+		_, err := c.st.ledger.Cancel(ctx, row.ID, oneLine(why, 200))
+		return err
+	})
 	if isMove(err) {
 		return nil, refuse(CodeState, "Request %s is %s; there is nothing to cancel.", row.ID, row.State)
 	}

@@ -23,6 +23,7 @@ type warrant struct {
 	need approval.Need
 	// effect is what the policy now says to the letters that are still to go.
 	effect policy.Effect
+	orphan bool     // a direct redrive whose session has gone
 	hidden [][]byte // values that the policy hides in the letters of the plan
 	known  int      // their bytes
 }
@@ -83,6 +84,9 @@ func (w *warrant) commit(n int) string {
 // frozen, the time is not up, the connection leads where the plan says, and the
 // stricter of the policy at planning and the policy now is satisfied.
 func (w *warrant) check(ctx context.Context) error {
+	if w.orphan {
+		return haltedError{"the session that asked for it has ended"}
+	}
 	if why := w.c.st.stopped(); why != "" {
 		return haltedError{"redrives are stopped for everyone: " + why}
 	}
@@ -135,7 +139,7 @@ func (w *warrant) judge(ctx context.Context, pol *policy.Policy, now time.Time) 
 	switch {
 	case w.effect == policy.Never:
 		return voidError{"the policy now forbids it"}
-	case w.effect == policy.Direct && w.doc.Mode == "direct":
+	case w.effect == policy.Direct && w.doc.Mode == modeDirect:
 		return nil
 	}
 	return w.approved(ctx, now)

@@ -24,8 +24,15 @@ type Hold struct {
 // that the plan's last executor, if there was one, is gone. If somebody has it,
 // for example a stopped process, only its lease decides.
 func (l *Ledger) Hold(ctx context.Context, plan string) (h *Hold, dead bool, err error) {
+	return l.hold(ctx, plan, holdTimeout)
+}
+
+// holdTimeout outlasts the moment in which Held has the lock.
+const holdTimeout = 100 * time.Millisecond
+
+func (l *Ledger) hold(ctx context.Context, plan string, timeout time.Duration) (h *Hold, dead bool, err error) {
 	h = &Hold{state: l.state, name: "run-" + plan + ".lock", ledger: l, plan: plan}
-	h.lock, err = l.state.Lock(ctx, h.name, time.Millisecond)
+	h.lock, err = l.state.Lock(ctx, h.name, timeout)
 	switch {
 	case errors.Is(err, durable.ErrLocked):
 		return h, false, nil
@@ -46,4 +53,14 @@ func (h *Hold) Release() {
 		h.state.Remove(h.name)
 	}
 	h.lock.Unlock()
+}
+
+// Held reports whether some process shows the sign of life of a plan.
+func (l *Ledger) Held(ctx context.Context, plan string) bool {
+	h, dead, err := l.hold(ctx, plan, time.Millisecond)
+	if err != nil || !dead {
+		return err == nil
+	}
+	h.Release()
+	return false
 }

@@ -65,13 +65,3 @@ func (l *Ledger) Settle(ctx context.Context, plan string, outcomes []backends.Ou
 		return t.move(plan, c.state(false), "a person settled what was unknown")
 	}))
 }
-
-// Held reports whether some process shows the sign of life of a plan.
-func (l *Ledger) Held(ctx context.Context, plan string) bool {
-	h, dead, err := l.Hold(ctx, plan)
-	if err != nil || !dead {
-		return err == nil
-	}
-	h.Release()
-	return false
-}

@@ -35,6 +35,10 @@ type journal struct {
 	mu    sync.Mutex      // one Record at a time, so that the log's order is the ledger's
 }
 
+// maxWait is how long a run waits for its pace before it asks again whether it
+// may go on.
+const maxWait = 2 * time.Second
+
 // Admit asks whether the run may go on, waits for pace, and takes a share of the
 // hour's limit. Nothing is held while it waits.
 func (j *journal) Admit(ctx context.Context, n int) (int, error) {
@@ -45,8 +49,8 @@ func (j *journal) Admit(ctx context.Context, n int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if wait > 0 {
-		if err := j.e.wait(j.stop, wait); err != nil {
+	for ; wait > 0; wait -= maxWait {
+		if err := j.e.wait(j.stop, min(wait, maxWait)); err != nil {
 			return 0, ErrStopped
 		}
 		// Much can have happened meanwhile.

@@ -1,0 +1,69 @@
+package gate
+
+import (
+	"context"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
+)
+
+// tidy ends what is over: requests whose time is up, and direct redrives whose
+// session has gone. A person's look must not fail because the disk is full.
+func (c *call) tidy(ctx context.Context) error {
+	err := c.withRoom(func() error { return c.expire(ctx) })
+	if err == nil {
+		err = c.settleOrphans(ctx)
+	}
+	if c.urgent && ledger.IsFull(err) {
+		return nil
+	}
+	return err
+}
+
+// withRoom does f again with the space that is held back, if the disk is full
+// and the call may use it.
+func (c *call) withRoom(f func() error) error {
+	err := f()
+	if !c.urgent || !ledger.IsFull(err) || c.st.log.FreeReserve() != nil {
+		return err
+	}
+	return f()
+}
+
+// expire ends requests whose time is up, and records that.
+func (c *call) expire(ctx context.Context) error {
+	due, err := c.st.ledger.Expire(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range due {
+		row, err := c.st.ledger.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		rec := c.record(audit.PhaseOutcome)
+		rec.Plan, rec.Queue, rec.Outcome = row.Digest, row.Queue, string(row.State)
+		if _, err := c.st.log.Append(ctx, rec); err != nil {
+			return auditRefusal(err)
+		}
+	}
+	return nil
+}
+
+// settleOrphans ends direct redrives whose process has died: the store is asked
+// what became of the last batch, and the rest is released. Nothing of an earlier
+// session is sent by a later one.
+func (c *call) settleOrphans(ctx context.Context) error {
+	rows, err := c.st.ledger.Find(ctx, ledger.Running, ledger.Stopping)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Mode != modeDirect || c.st.ledger.Held(ctx, row.ID) {
+			continue
+		}
+		// What stands against it is in the log, and the next call tries again.
+		_, _ = c.execute(ctx, row, nil)
+	}
+	return nil
+}
