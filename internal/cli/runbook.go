@@ -11,7 +11,7 @@ import (
 func runbookCommand() command {
 	return command{
 		name: "runbook", args: "QUEUE", part: partCheck,
-		short: "print what somebody needs to know about a queue at night",
+		short: "print what to know about a queue at night",
 		long: "Prints, as Markdown, where the queue's letters are, what a redrive does to one, what the policy lets agents do, " +
 			"who may approve, and the commands to work with. It needs no answer of the store.",
 		example: "redrive-mcp runbook orders > RUNBOOK.md",

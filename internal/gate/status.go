@@ -132,7 +132,7 @@ func (c *call) nextStep(row ledger.Plan, res RequestResult) string {
 	case ledger.Denied:
 		return "A person denied it: do not request the same again."
 	case ledger.Done:
-		return fmt.Sprintf("All %d messages were sent. Whether they succeed shows in the queue: list it again later.", res.Sent)
+		return "All of it was sent. Whether the jobs succeed shows in the queue: list it again later."
 	}
 	return "It is over. Messages that were not sent are still dead letters."
 }

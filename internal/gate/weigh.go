@@ -108,10 +108,17 @@ func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, it ledger.It
 
 // refusal is what an agent is told about a letter that the policy forbids.
 func (c *call) refusal(q *policy.Queue, v *seen, dec policy.Decision) string {
-	text := "refused by rule " + dec.Rule + ": " + dec.Why
+	why := dec.Why
 	if v.message != "" {
-		text = fmt.Sprintf("refused by rule %s: the error %s: %s", dec.Rule, quote(oneLine(v.message, 80)), dec.Why)
+		// Mostly "the error is permanent …", which the error itself can finish.
+		subject := "the error " + quote(oneLine(v.message, 80))
+		if rest, ok := strings.CutPrefix(why, "the error is "); ok {
+			why = subject + " is " + rest
+		} else {
+			why = subject + ": " + why
+		}
 	}
+	text := fmt.Sprintf("refused by rule %s: %s", dec.Rule, why)
 	if dec.Allowed != "" {
 		text += ". " + dec.Allowed
 	}
@@ -208,6 +215,9 @@ func (d *draft) refuse(left int) error {
 		code = CodeBadArgument
 	}
 	var b strings.Builder
+	if left+len(d.items) == 1 && len(d.why) == 1 {
+		return refuse(code, "Nothing is requested. Letter %s: %s.", quote(d.why[0].ID), d.why[0].Why)
+	}
 	fmt.Fprintf(&b, "Nothing is requested: %d of %d letters cannot be redriven.", left, left+len(d.items))
 	for _, w := range d.why[:min(3, len(d.why))] {
 		fmt.Fprintf(&b, " %s: %s.", quote(w.ID), w.Why)
