@@ -184,9 +184,6 @@ func (s *Store) leaveReceipt(ctx context.Context, t tx, m *mapping, ticket strin
 	if s.receipts == nil {
 		return nil
 	}
-	if err := s.makeReceipts(ctx, t); err != nil {
-		return err
-	}
 	newIDs := map[string]string{}
 	for _, h := range hits {
 		if h.newID != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -40,7 +41,7 @@ func (b *batch) skip(n int, code backends.Code) {
 // attempt is the order that nothing may change: lock, compare, write, intend,
 // commit, record.
 func (b *batch) attempt(ctx context.Context) error {
-	t, err := b.store.engine.begin(ctx, send)
+	t, err := b.store.begin(ctx, send, b.m)
 	if err != nil {
 		return err
 	}
@@ -99,6 +100,9 @@ func (b *batch) commit(ctx context.Context, t tx) error {
 	err := t.commit(ctx)
 	if err == nil {
 		return nil
+	}
+	if ours, ok := errors.AsType[*backends.Error](err); ok { // it was not even tried
+		return ours
 	}
 	f := b.store.engine.fault(err)
 	if f.lost {

@@ -14,7 +14,7 @@ func (s *Store) CheckUp(ctx context.Context, queue string) ([]string, error) {
 	}
 	warnings := s.Can(queue).Warnings
 	for _, p := range []purpose{look, send} {
-		err := s.within(ctx, p, func(t tx) error {
+		err := s.within(ctx, p, m, func(t tx) error {
 			more, err := s.engine.audit(ctx, t, p, s, m)
 			warnings = append(warnings, more...)
 			if err != nil || p == look {
@@ -27,7 +27,7 @@ func (s *Store) CheckUp(ctx context.Context, queue string) ([]string, error) {
 		}
 	}
 	for _, ask := range []func(context.Context, tx, *mapping) ([]string, error){s.undated, s.engine.unindexed} {
-		err := s.within(ctx, look, func(t tx) error {
+		err := s.within(ctx, look, m, func(t tx) error {
 			more, err := ask(ctx, t, m)
 			warnings = append(warnings, more...)
 			return err
@@ -36,7 +36,11 @@ func (s *Store) CheckUp(ctx context.Context, queue string) ([]string, error) {
 			return nil, s.explain(err)
 		}
 	}
-	return warnings, nil
+	at, err := s.identity(ctx, m)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return append(warnings, s.neighbours.meet(at.Letters(), s.name, s.jobs.Queue != "")...), nil
 }
 
 // undated warns of dead rows that have no time of death: they have no place in
@@ -62,12 +66,12 @@ func (s *Store) sendable(ctx context.Context, queue string) (*mapping, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	audited := s.audited[queue]
+	audited := m.audited
 	s.mu.Unlock()
 	if audited {
 		return m, nil
 	}
-	err = s.within(ctx, send, func(t tx) error {
+	err = s.within(ctx, send, m, func(t tx) error {
 		if _, err := s.engine.audit(ctx, t, send, s, m); err != nil {
 			return err
 		}
@@ -78,7 +82,7 @@ func (s *Store) sendable(ctx context.Context, queue string) (*mapping, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.audited[queue] = true
+	m.audited = true
 	return m, nil
 }
 

@@ -19,6 +19,9 @@ const (
 // engine is what differs between the databases.
 type engine interface {
 	begin(ctx context.Context, p purpose) (tx, error)
+	// home is what transactions that begin now work on, and equal as long as
+	// that is the same. It is nil where a connection cannot lead elsewhere.
+	home() (any, error)
 	// describe answers nil for a table that is not there.
 	describe(ctx context.Context, t tx, name Table) (*catalog, error)
 	// audit checks what the role of t may do, and what an operator should know.
@@ -35,6 +38,8 @@ type engine interface {
 
 // tx is one transaction on one connection.
 type tx interface {
+	// home is what this transaction works on.
+	home() any
 	// query calls each with every row. The values are borrowed until the next
 	// row. errEnough from each ends the rows without an error.
 	query(ctx context.Context, s *stmt, each func([]value) error) error
@@ -86,6 +91,7 @@ type column struct {
 type catalog struct {
 	schema, name string
 	oid          string // the table's number in Postgres
+	kind         string // relkind in Postgres: r, p (partitioned), v, m or f (foreign)
 	view         bool
 	columns      []column
 	unique       [][]string // columns of each unique index over all rows

@@ -7,6 +7,9 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
+// hintMissing is for names that the database does not know, or no more.
+const hintMissing = "compare the policy with the table; after a change of the table restart redrive-mcp"
+
 // errEnough ends a query early.
 var errEnough = errors.New("enough rows")
 

@@ -10,16 +10,20 @@ import (
 
 // mapping is the queue on the table that the database has. It is looked up at
 // the first use and kept: a table that changes later makes statements fail,
-// and never changes what they mean. Two callers may look it up at once, and
-// find the same.
+// and never changes what they mean. For another database it is looked up anew.
+// Two callers may look it up at once, and find the same.
 func (s *Store) mapping(ctx context.Context, queue string) (*mapping, error) {
+	here, err := s.engine.home()
+	if err != nil {
+		return nil, s.explain(err)
+	}
 	s.mu.Lock()
 	m := s.mapped[queue]
 	s.mu.Unlock()
-	if m != nil {
+	if m != nil && m.home == here {
 		return m, nil
 	}
-	m, err := s.fit(ctx, queue)
+	m, err = s.fit(ctx, queue)
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -35,7 +39,7 @@ func (s *Store) fit(ctx context.Context, queue string) (*mapping, error) {
 		return nil, misfit("queues", "the queue is not one of this backend")
 	}
 	var m *mapping
-	err := s.within(ctx, look, func(t tx) error {
+	err := s.within(ctx, look, nil, func(t tx) error {
 		cat, err := s.engine.describe(ctx, t, s.jobs.Table)
 		if err != nil {
 			return err
@@ -47,6 +51,7 @@ func (s *Store) fit(ctx context.Context, queue string) (*mapping, error) {
 			return err
 		}
 		m = newMapping(queue, selector, s.jobs, cat, s.engine.dialect())
+		m.home = t.home()
 		if err := s.fitInto(ctx, t, m); err != nil {
 			return err
 		}

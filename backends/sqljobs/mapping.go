@@ -25,6 +25,8 @@ type mapping struct {
 	plain    []bool // which columns are attributes
 	xmin     bool   // the row's version is the Mark
 	failure  ErrorColumn
+	home     any  // what the table was found on
+	audited  bool // the writing role was checked; guarded by Store.mu
 }
 
 // newMapping expects names that were checked.

@@ -79,6 +79,11 @@ func (e *postgres) begin(ctx context.Context, p purpose) (tx, error) {
 	return &postgresTx{conn: conn.Value(), loan: conn, limit: e.limit}, nil
 }
 
+// home is nil: a pool leads to one database, whose name its target shows.
+func (e *postgres) home() (any, error) { return nil, nil }
+
+func (t *postgresTx) home() any { return nil }
+
 func (e *postgres) close() error {
 	for _, role := range e.roles {
 		if role != nil {

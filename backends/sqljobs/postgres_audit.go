@@ -1,7 +1,9 @@
 package sqljobs
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +18,9 @@ func (e *postgres) audit(ctx context.Context, t tx, p purpose, s *Store, m *mapp
 	for _, c := range m.cat.columns {
 		all = append(all, c.name)
 	}
+	if m.xmin {
+		all = append(all, "xmin")
+	}
 	if err := e.may(ctx, t, m.cat, "SELECT", all); err != nil {
 		return nil, err
 	}
@@ -25,14 +30,19 @@ func (e *postgres) audit(ctx context.Context, t tx, p purpose, s *Store, m *mapp
 	if err := e.auditWriter(ctx, t, s, m); err != nil {
 		return nil, err
 	}
-	return e.triggers(ctx, t, m.cat)
+	optional, err := e.auditOptional(ctx, t, m)
+	if err != nil {
+		return nil, err
+	}
+	triggers, err := e.triggers(ctx, t, m.cat)
+	return append(optional, triggers...), err
 }
 
 // may checks privileges on columns. A missing one is named with its GRANT.
 func (e *postgres) may(ctx context.Context, t tx, c *catalog, privilege string, columns []string) error {
 	s := e.dialect().stmt("SELECT a.attname, pg_catalog.has_column_privilege(a.attrelid, a.attnum, ")
 	s.add(s.bind(textValue(privilege)), "), current_user, pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE') FROM pg_catalog.pg_attribute a",
-		" JOIN pg_catalog.pg_class c ON c.oid = a.attrelid WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attrelid = ", s.bind(textValue(c.oid)), " ORDER BY a.attnum")
+		" JOIN pg_catalog.pg_class c ON c.oid = a.attrelid WHERE (a.attnum > 0 OR a.attname = 'xmin') AND NOT a.attisdropped AND a.attrelid = ", s.bind(textValue(c.oid)), " ORDER BY a.attnum")
 	var missing []string
 	var role string
 	usage := true
@@ -98,7 +108,56 @@ func (e *postgres) auditWriter(ctx context.Context, t tx, s *Store, m *mapping) 
 			return err
 		}
 	}
+	if err := e.auditDelete(ctx, t, m); err != nil {
+		return err
+	}
 	return e.auditReceipts(ctx, t, s)
+}
+
+// auditDelete checks what deleting dead rows needs beside reading them: DELETE,
+// and UPDATE of any column, without which PostgreSQL locks no row.
+func (e *postgres) auditDelete(ctx context.Context, t tx, m *mapping) error {
+	if in := m.jobs.Redrive.Insert; in == nil || !in.Delete {
+		return nil
+	}
+	s := e.dialect().stmt("SELECT current_user, pg_catalog.has_table_privilege(" + m.cat.oid + "::oid, 'DELETE'), pg_catalog.has_any_column_privilege(" + m.cat.oid + "::oid, 'UPDATE')")
+	var missing error
+	err := t.query(ctx, s, func(row []value) error {
+		switch role := row[0].String(); {
+		case row[1].String() != "t":
+			missing = noGrant(role, "DELETE", m.table())
+		case row[2].String() != "t":
+			missing = noGrant(role, "UPDATE ("+quote(m.jobs.ID[0])+")", m.table())
+		}
+		return nil
+	})
+	return cmp.Or(err, missing)
+}
+
+// auditOptional warns of privileges that only some redrives need.
+func (e *postgres) auditOptional(ctx context.Context, t tx, m *mapping) (warnings []string, err error) {
+	j := m.jobs
+	if j.Redrive.Update == nil {
+		return nil, nil
+	}
+	wants := []struct{ column, what string }{{j.Payload.Column, "patches"}, {j.MaxAttempts, "redrives with a number of attempts"}}
+	if j.Payload.Format == formatText || j.Payload.Format == formatBytes {
+		wants = wants[1:] // such payloads are never patched
+	}
+	for _, w := range wants {
+		if w.column == "" || w.column == j.MaxAttempts && j.Attempts == "" {
+			continue
+		}
+		err := e.may(ctx, t, m.cat, "UPDATE", []string{w.column})
+		lacks, ok := errors.AsType[*backends.Error](err)
+		if err != nil && !ok {
+			return nil, err
+		}
+		if ok {
+			warnings = append(warnings, w.what+" will be refused until "+lacks.Hint)
+		}
+	}
+	return warnings, nil
 }
 
 // grant is a privilege that a redrive needs.
@@ -108,8 +167,7 @@ type grant struct {
 	columns   []string
 }
 
-// grants are what a redrive needs beside reading. UPDATE of the payload is
-// needed for patches only, so its absence shows when one is sent.
+// grants are what every redrive needs beside reading.
 func (m *mapping) grants() (out []grant) {
 	set := sortedKeys(m.jobs.Redrive.changes())
 	if m.jobs.Redrive.Update != nil && m.jobs.Attempts != "" {
@@ -177,8 +235,14 @@ func (e *postgres) unindexed(ctx context.Context, t tx, m *mapping) (warnings []
 		sorted = sorted || strings.Contains(line, "Sort") || strings.Contains(line, "Seq Scan")
 		return nil
 	})
-	if sorted && !m.cat.view {
-		warnings = append(warnings, "a listing reads all dead rows; to avoid it: "+m.index("CREATE INDEX CONCURRENTLY"))
+	// PostgreSQL finds a name itself. It makes no index of a foreign table, and
+	// none concurrently of a partitioned one.
+	create := "CREATE INDEX CONCURRENTLY"
+	if m.cat.kind == "p" {
+		create = "CREATE INDEX"
+	}
+	if sorted && !m.cat.view && m.cat.kind != "f" {
+		warnings = append(warnings, slowListing+m.index(create))
 	}
 	return warnings, err
 }

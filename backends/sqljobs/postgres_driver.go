@@ -11,12 +11,13 @@ import (
 
 // Postgres is the driver for job tables in PostgreSQL.
 func Postgres() backends.Driver {
+	n := new(neighbours)
 	return backends.Driver{
 		Kind:       "postgres",
 		NewBackend: func() any { return new(PostgresBackend) },
 		NewSource:  func() any { return new(Source) },
 		Check:      checkPostgres,
-		Open:       openPostgres,
+		Open:       func(c backends.Config) (backends.Store, error) { return openPostgres(c, n) },
 	}
 }
 
@@ -83,7 +84,7 @@ func validSetting(s string) bool {
 	return true
 }
 
-func openPostgres(c backends.Config) (backends.Store, error) {
+func openPostgres(c backends.Config, n *neighbours) (backends.Store, error) {
 	if err := checkPostgres(c); err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func openPostgres(c backends.Config) (backends.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newStore(c.Name, e, &b.Jobs, sources)
+	s := newStore(c.Name, e, &b.Jobs, sources, n)
 	if !b.Receipts.none() {
 		s.receipts = b.Receipts
 	}

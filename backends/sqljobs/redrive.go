@@ -15,6 +15,9 @@ func (s *Store) Redrive(ctx context.Context, o backends.Order, j backends.Journa
 	if err := m.jobs.accepts(o.Attempts); err != nil {
 		return err
 	}
+	if err := s.makeReceipts(ctx, m); err != nil {
+		return s.explain(err)
+	}
 	for rest := o.Items; len(rest) > 0; {
 		n, err := j.Admit(ctx, min(s.batch, len(rest)))
 		if err != nil {

@@ -55,7 +55,7 @@ func (s *Store) settleTicket(ctx context.Context, m *mapping, ticket string, dou
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.engine.begin(ctx, send)
+	t, err := s.begin(ctx, send, m)
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +113,6 @@ func (s *Store) verdict(ctx context.Context, t tx, m *mapping, ticket string, do
 }
 
 func (s *Store) readReceipt(ctx context.Context, t tx, m *mapping, ticket string) (newIDs map[string]string, there bool, err error) {
-	if err := s.makeReceipts(ctx, t); err != nil {
-		return nil, false, err
-	}
 	q := m.d.stmt("SELECT new_ids FROM ").add(s.receipts.sql(), " WHERE ticket = ")
 	q.add(q.bind(textValue(ticket)))
 	err = t.query(ctx, q, func(row []value) error {
@@ -125,14 +122,24 @@ func (s *Store) readReceipt(ctx context.Context, t tx, m *mapping, ticket string
 	return newIDs, there, err
 }
 
-// makeReceipts makes the receipts table where the policy leaves that to us.
-func (s *Store) makeReceipts(ctx context.Context, t tx) error {
-	if !s.makes {
+// makeReceipts makes the receipts table where the policy leaves that to us. It
+// is committed before anything is intended: a table that is missing afterwards
+// was taken away, and is no proof that nothing was sent.
+func (s *Store) makeReceipts(ctx context.Context, m *mapping) error {
+	if !s.makes || s.receipts == nil {
 		return nil
 	}
-	_, err := t.exec(ctx, s.engine.dialect().stmt("CREATE TABLE IF NOT EXISTS ").add(s.receipts.sql(),
+	t, err := s.begin(ctx, send, m)
+	if err != nil {
+		return err
+	}
+	defer t.rollback()
+	_, err = t.exec(ctx, m.d.stmt("CREATE TABLE IF NOT EXISTS ").add(s.receipts.sql(),
 		" (ticket TEXT NOT NULL PRIMARY KEY, sent_at TEXT NOT NULL, queue TEXT NOT NULL, items INTEGER NOT NULL, new_ids TEXT NOT NULL)"))
-	return err
+	if err != nil {
+		return err
+	}
+	return t.commit(ctx)
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

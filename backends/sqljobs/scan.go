@@ -117,7 +117,7 @@ func (sc *scan) page(ctx context.Context) (rows [][]value, more bool, err error)
 		sc.m.having(s, sc.ids)
 	}
 	sc.m.page(s, sc.after, sc.limit)
-	err = sc.store.within(ctx, look, func(t tx) error {
+	err = sc.store.within(ctx, look, sc.m, func(t tx) error {
 		return t.query(ctx, s, func(row []value) error {
 			kept := make([]value, len(row))
 			for i, v := range row {
@@ -159,7 +159,7 @@ func (s *Store) halve(ctx context.Context, p purpose, m *mapping, ids [][]value)
 		return nil, nil
 	}
 	probe := m.having(m.where(m.d.stmt("SELECT 1 FROM ").add(m.table())), ids).add(" LIMIT 0")
-	err := s.within(ctx, p, func(t tx) error {
+	err := s.within(ctx, p, m, func(t tx) error {
 		return t.query(ctx, probe, func([]value) error { return nil })
 	})
 	switch {

@@ -48,7 +48,7 @@ func newSchema(t testing.TB) *schema {
 		s.admin.Close(context.Background())
 	})
 	s.exec(t, `CREATE SCHEMA SCHEMA; CREATE ROLE READER LOGIN PASSWORD 'pw'; CREATE ROLE WRITER LOGIN PASSWORD 'pw';
-		GRANT USAGE ON SCHEMA SCHEMA TO READER, WRITER; SET lock_timeout = '4s'; SET search_path = SCHEMA, pg_catalog;
+		GRANT USAGE ON SCHEMA SCHEMA TO READER, WRITER; SET lock_timeout = '4s'; SET synchronous_commit = off; SET search_path = SCHEMA, pg_catalog;
 		CREATE TABLE receipts (ticket text PRIMARY KEY, sent_at timestamptz NOT NULL, queue text NOT NULL, items integer NOT NULL, new_ids jsonb NOT NULL);
 		GRANT SELECT, INSERT ON receipts TO WRITER`)
 	return s

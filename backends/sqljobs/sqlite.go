@@ -4,18 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver "sqlite" of database/sql
-
-	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
 // sqlite is one database file. It is another program's file: its journal mode
@@ -24,44 +15,24 @@ type sqlite struct {
 	path  string
 	times Timeouts
 
-	mu  sync.Mutex
-	dbs [2]*sql.DB // by purpose; opened at the first use
-}
-
-// open prepares a handle. query_only keeps the handle for looking from writing
-// whatever statement reached it.
-func (e *sqlite) open(p purpose) (*sql.DB, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.dbs[p] != nil {
-		return e.dbs[p], nil
-	}
-	if _, err := os.Stat(e.path); err != nil {
-		return nil, backends.Errorf(backends.Unreachable, err, "the database file cannot be opened").
-			WithHint("check the file's path and its permissions")
-	}
-	params := url.Values{"mode": {"rw"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", e.times.lock().Milliseconds()),
-		"foreign_keys(1)",
-		fmt.Sprintf("query_only(%d)", 1-int(p)),
-	}}
-	dsn := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(e.path), RawQuery: params.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, backends.Errorf(backends.Unreachable, err, "the database file cannot be opened")
-	}
-	e.dbs[p] = db
-	return db, nil
+	mu   sync.Mutex
+	file *sqliteFile // what the path led to at the last transaction
 }
 
 func (e *sqlite) begin(ctx context.Context, p purpose) (tx, error) {
-	db, err := e.open(p)
+	file, err := e.current()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := db.Conn(ctx)
+	conn, err := file.dbs[p].Conn(ctx)
 	if err != nil {
 		return nil, err
+	}
+	// A new connection opened whatever stood at the path in that moment.
+	if !file.at(e.path) {
+		conn.Raw(func(any) error { return driver.ErrBadConn })
+		conn.Close()
+		return nil, errReplaced()
 	}
 	// IMMEDIATE takes the write lock before the rows are compared: a deferred
 	// transaction could fail with SQLITE_BUSY between the two.
@@ -73,20 +44,15 @@ func (e *sqlite) begin(ctx context.Context, p purpose) (tx, error) {
 		conn.Close()
 		return nil, err
 	}
-	return &sqliteTx{conn: conn, limit: e.times.statement()}, nil
+	return &sqliteTx{conn: conn, limit: e.times.statement(), file: file, path: e.path}, nil
 }
 
 func (e *sqlite) close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var errs []error
-	for i, db := range e.dbs {
-		if db != nil {
-			errs = append(errs, db.Close())
-			e.dbs[i] = nil
-		}
-	}
-	return errors.Join(errs...)
+	file := e.file
+	e.file = nil
+	return file.close()
 }
 
 func (e *sqlite) dialect() dialect {
@@ -119,8 +85,12 @@ func sqliteNow(c column, v Value) string {
 type sqliteTx struct {
 	conn  *sql.Conn
 	limit time.Duration
+	file  *sqliteFile
+	path  string
 	over  bool
 }
+
+func (t *sqliteTx) home() any { return t.file }
 
 func (t *sqliteTx) query(ctx context.Context, s *stmt, each func([]value) error) error {
 	ctx, cancel := context.WithTimeout(ctx, t.limit)
@@ -163,7 +133,12 @@ func (t *sqliteTx) exec(ctx context.Context, s *stmt) (int64, error) {
 	return r.RowsAffected()
 }
 
+// commit refuses to write to a file that the path does not lead to any more:
+// nobody would find the jobs there.
 func (t *sqliteTx) commit(ctx context.Context) error {
+	if !t.file.at(t.path) {
+		return errReplaced()
+	}
 	_, err := t.conn.ExecContext(ctx, "COMMIT")
 	if err == nil {
 		t.over = true

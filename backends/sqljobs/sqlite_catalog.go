@@ -77,8 +77,27 @@ func (e *sqlite) unindexed(ctx context.Context, t tx, m *mapping) (warnings []st
 		sorted = sorted || strings.Contains(row[3].String(), "TEMP B-TREE FOR ORDER BY")
 		return nil
 	})
-	if sorted {
-		warnings = append(warnings, "a listing reads all dead rows; to avoid it: "+m.index("CREATE INDEX"))
+	if err != nil || !sorted {
+		return nil, err
 	}
-	return warnings, err
+	name, err := e.freeName(ctx, t, m.cat.name+"_dead_letters")
+	return []string{slowListing + m.index("CREATE INDEX "+quote(name))}, err
+}
+
+// freeName is a name that no table and no index has: they share one name
+// space, whose names differ in more than the case of ASCII letters.
+func (e *sqlite) freeName(ctx context.Context, t tx, want string) (name string, err error) {
+	name = want
+	for n, taken := 2, true; taken && err == nil; n++ {
+		taken = false
+		s := e.dialect().stmt("SELECT 1 FROM sqlite_schema WHERE lower(name) = lower(")
+		err = t.query(ctx, s.add(s.bind(textValue(name)), ")"), func([]value) error {
+			taken = true
+			return nil
+		})
+		if taken {
+			name = want + "_" + itoa(n)
+		}
+	}
+	return name, err
 }

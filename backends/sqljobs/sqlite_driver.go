@@ -2,7 +2,6 @@ package sqljobs
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -10,12 +9,13 @@ import (
 
 // SQLite is the driver for job tables in SQLite files.
 func SQLite() backends.Driver {
+	n := new(neighbours)
 	return backends.Driver{
 		Kind:       "sqlite",
 		NewBackend: func() any { return new(SQLiteBackend) },
 		NewSource:  func() any { return new(Source) },
 		Check:      checkSQLite,
-		Open:       openSQLite,
+		Open:       func(c backends.Config) (backends.Store, error) { return openSQLite(c, n) },
 	}
 }
 
@@ -44,7 +44,7 @@ func checkSQLite(c backends.Config) error {
 	return err
 }
 
-func openSQLite(c backends.Config) (backends.Store, error) {
+func openSQLite(c backends.Config, n *neighbours) (backends.Store, error) {
 	if err := checkSQLite(c); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func openSQLite(c backends.Config) (backends.Store, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.Folder, path)
 	}
-	s := newStore(c.Name, &sqlite{path: path, times: b.Timeouts}, &b.Jobs, sources)
+	s := newStore(c.Name, &sqlite{path: path, times: b.Timeouts}, &b.Jobs, sources, n)
 	s.receipts, s.makes = b.Receipts, true
 	switch {
 	case b.Receipts.none():
@@ -82,11 +82,11 @@ func sqliteTarget(path string, m *mapping) (backends.Target, error) {
 	if err != nil {
 		return backends.Target{}, backends.Errorf(backends.Unreachable, err, "the database file cannot be found")
 	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return backends.Target{}, backends.Errorf(backends.Unreachable, err, "the database file cannot be found")
+	file, ok := m.home.(*sqliteFile)
+	if !ok || !file.at(real) {
+		return backends.Target{}, errReplaced()
 	}
-	return backends.Target{Store: "sqlite", Place: real + fileNumber(info) + "/" + m.cat.name, Selector: m.selector, Via: "file"}, nil
+	return backends.Target{Store: "sqlite", Place: real + fileNumber(file.info) + "/" + m.cat.name, Selector: m.selector, Via: "file"}, nil
 }
 
 // audit warns of triggers: they run with every redrive.

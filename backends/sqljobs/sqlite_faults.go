@@ -2,6 +2,7 @@ package sqljobs
 
 import (
 	"errors"
+	"strings"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -33,6 +34,12 @@ func (e *sqlite) fault(err error) fault {
 	case codes.SQLITE_IOERR, codes.SQLITE_FULL:
 		return fault{code: backends.Unreachable, sentence: "the database file cannot be written or read", hint: "check the disk", lost: true}
 	case codes.SQLITE_ERROR:
+		// SQLite has one code for all that it cannot understand.
+		for _, what := range []string{"table", "column"} {
+			if strings.Contains(sq.Error(), "no such "+what) {
+				return fault{code: backends.BadMapping, sentence: "a " + what + " of the policy does not exist", hint: hintMissing + "; in SQL of the policy and of the table's triggers a text stands in single quotes"}
+			}
+		}
 		return fault{code: backends.BadMapping, sentence: "the database does not accept the statement", hint: "check jobs.dead.where and the sql values of the policy"}
 	}
 	return fault{code: backends.Internal, sentence: "the database reports a fault"}

@@ -206,15 +206,3 @@ func sortedKeys[V any](m map[string]V) []string {
 	slices.Sort(keys)
 	return keys
 }
-
-// index is the statement that makes the index of a listing.
-func (m *mapping) index(create string) string {
-	cols := quoteAll(m.order())
-	for i := range cols {
-		cols[i] += " DESC"
-	}
-	if m.jobs.Queue != "" {
-		cols = append([]string{quote(m.jobs.Queue)}, cols...)
-	}
-	return create + " ON " + m.table() + " (" + strings.Join(cols, ", ") + ") WHERE " + m.dead()
-}

@@ -27,9 +27,10 @@ type Store struct {
 	identity func(context.Context, *mapping) (backends.Target, error)
 	batch    int // items of one ticket
 
-	mu      sync.Mutex
-	mapped  map[string]*mapping
-	audited map[string]bool // queues whose writing role was checked
+	neighbours *neighbours
+
+	mu     sync.Mutex
+	mapped map[string]*mapping
 }
 
 // Can states what the policy alone decides.
@@ -74,7 +75,7 @@ func (s *Store) Depth(ctx context.Context, queue string) (backends.Depth, error)
 		return backends.Depth{}, err
 	}
 	var d backends.Depth
-	err = s.within(ctx, look, func(t tx) error {
+	err = s.within(ctx, look, m, func(t tx) error {
 		return t.query(ctx, m.depth(), func(row []value) error {
 			d = m.readDepth(row)
 			return nil
@@ -112,13 +113,31 @@ func (m *mapping) readDepth(row []value) backends.Depth {
 }
 
 // within runs do in a transaction that is always rolled back: for reading.
-func (s *Store) within(ctx context.Context, p purpose, do func(tx) error) error {
-	t, err := s.engine.begin(ctx, p)
+func (s *Store) within(ctx context.Context, p purpose, m *mapping, do func(tx) error) error {
+	t, err := s.begin(ctx, p, m)
 	if err != nil {
 		return err
 	}
 	defer t.rollback()
 	return do(t)
+}
+
+// begin starts a transaction on what the mapping was made for, and on nothing
+// else. Without a mapping it may be anything.
+func (s *Store) begin(ctx context.Context, p purpose, m *mapping) (tx, error) {
+	t, err := s.engine.begin(ctx, p)
+	if err == nil && m != nil && t.home() != m.home {
+		t.rollback()
+		return nil, errReplaced()
+	}
+	return t, err
+}
+
+// errReplaced ends what was begun on a database that is not there any more.
+// Nothing of it was committed.
+func errReplaced() error {
+	return backends.Errorf(backends.Changed, nil, "the database file was replaced by another while it was open").
+		WithHint("look at the queue again: its letters are those of the new file now")
 }
 
 // wake tells workers that there is work. It is a courtesy: workers that miss
