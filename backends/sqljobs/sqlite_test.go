@@ -17,11 +17,15 @@ import (
 // fill decodes a section of a policy as strictly as the policy's own loader.
 func fill(t testing.TB, text string, into any) {
 	t.Helper()
-	dec := yaml.NewDecoder(strings.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(into); err != nil {
+	if err := decode(text, into); err != nil {
 		t.Fatalf("decoding the section: %v", err)
 	}
+}
+
+func decode(text string, into any) error {
+	dec := yaml.NewDecoder(strings.NewReader(text))
+	dec.KnownFields(true)
+	return dec.Decode(into)
 }
 
 // file is a SQLite database in a folder of its own.
