@@ -105,19 +105,23 @@ func TestCheck(t *testing.T) {
 
 // TestSources: a queue needs its name where the table has several.
 func TestSources(t *testing.T) {
+	whole := strings.Replace(good, "  queue: queue\n", "", 1)
 	for _, c := range []struct {
 		text    string
 		sources map[string]any
 		queue   string
 	}{
 		{good, map[string]any{"jobs": &sqljobs.Source{}}, "jobs"},
-		{strings.Replace(good, "  queue: queue\n", "", 1), map[string]any{"jobs": &sqljobs.Source{Queue: "x"}}, "jobs"},
+		{whole, map[string]any{"jobs": &sqljobs.Source{Queue: "x"}}, "jobs"},
 		{good, map[string]any{"a": &sqljobs.Source{Queue: "x"}, "b": &sqljobs.Source{Queue: "x"}}, "b"},
+		{good, map[string]any{"a": &sqljobs.Source{Queue: "x"}, "b": &sqljobs.Source{}}, "b"},
+		{whole, map[string]any{"a": &sqljobs.Source{}, "b": &sqljobs.Source{}}, "b"},
+		{whole, map[string]any{"a": &sqljobs.Source{}, "b": &sqljobs.Source{Queue: "x"}}, "b"},
 	} {
 		b := new(sqljobs.PostgresBackend)
 		fill(t, c.text, b)
 		err := sqljobs.Postgres().Check(backends.Config{Backend: b, Sources: c.sources})
-		if e, ok := errors.AsType[*backends.ConfigError](err); !ok || e.Queue != c.queue || e.Key != "queue" {
+		if e, ok := errors.AsType[*backends.ConfigError](err); !ok || e.Queue != c.queue || e.Key != "queue" || e.Why == "" || e.Hint == "" {
 			t.Errorf("the error is %#v, want one at the queue of %s", err, c.queue)
 		}
 	}

@@ -69,7 +69,7 @@ func blobAffinity(typ string) bool {
 
 // unindexed warns when a listing reads the whole table.
 func (e *sqlite) unindexed(ctx context.Context, t tx, m *mapping) (warnings []string, err error) {
-	page := m.page(m.rows(false), nil, 1)
+	page := m.page(m.rows(false), nil, headPage)
 	s := e.dialect().stmt("EXPLAIN QUERY PLAN ").add(page.String())
 	s.args = page.args
 	sorted := false
@@ -80,24 +80,33 @@ func (e *sqlite) unindexed(ctx context.Context, t tx, m *mapping) (warnings []st
 	if err != nil || !sorted {
 		return nil, err
 	}
-	name, err := e.freeName(ctx, t, m.cat.name+"_dead_letters")
-	return []string{slowListing + m.index("CREATE INDEX "+quote(name))}, err
+	create, err := e.indexToMake(ctx, t, m)
+	if err != nil || create == "" {
+		return nil, err
+	}
+	return []string{slowListing + create}, nil
 }
 
-// freeName is a name that no table and no index has: they share one name
-// space, whose names differ in more than the case of ASCII letters.
-func (e *sqlite) freeName(ctx context.Context, t tx, want string) (name string, err error) {
-	name = want
-	for n, taken := 2, true; taken && err == nil; n++ {
+// indexToMake is the statement for the index, under a name that no table and no
+// other index has: they share one name space, whose names differ in more than
+// the case of ASCII letters. It is empty where that very index exists already,
+// and SQLite, which then guesses that sorting is cheaper, is left alone.
+func (e *sqlite) indexToMake(ctx context.Context, t tx, m *mapping) (create string, err error) {
+	want := m.cat.name + "_dead_letters"
+	name := want
+	for n, taken := 2, true; taken; n++ {
 		taken = false
-		s := e.dialect().stmt("SELECT 1 FROM sqlite_schema WHERE lower(name) = lower(")
-		err = t.query(ctx, s.add(s.bind(textValue(name)), ")"), func([]value) error {
-			taken = true
+		create = m.index("CREATE INDEX " + quote(name))
+		same := false
+		s := e.dialect().stmt("SELECT COALESCE(sql, '') FROM sqlite_schema WHERE lower(name) = lower(")
+		err = t.query(ctx, s.add(s.bind(textValue(name)), ")"), func(row []value) error {
+			taken, same = true, row[0].String() == create
 			return nil
 		})
-		if taken {
-			name = want + "_" + itoa(n)
+		if err != nil || same {
+			return "", err
 		}
+		name = want + "_" + itoa(n)
 	}
-	return name, err
+	return create, nil
 }
