@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed" // the script of the bundle
 	"encoding/hex"
 	"errors"
 	"flag"
@@ -24,10 +25,10 @@ func auditBundle() command {
 	return command{
 		name: "bundle", args: "PLAN",
 		short: "collect what an auditor needs about one plan",
-		long: "Writes into a folder the plan's bytes, the statements and other objects that records about it name, those " +
-			"records, the content that can be erased (salts and envelopes, which hold payloads), the hashes of the log's " +
-			"segments, and a README that says how to check them with sha256sum alone. PLAN is the plan's digest or its " +
-			"first 8 or more hex digits.",
+		long: "Writes into a folder the plan's bytes, the statements, policy files and other objects that records about it " +
+			"name, those records, the content that can be erased (salts, and the bodies that are sent instead of stored " +
+			"ones), the hashes of the log's segments, and a README that says how to check them with a shell and sha256sum " +
+			"alone. PLAN is the request's id, or the plan's digest or its first 8 or more hex digits.",
 		example: "redrive-mcp audit bundle 6f1c9a02 --out /tmp/bundle",
 		setup: func(a *app, f *flag.FlagSet) action {
 			l := a.logFlags(f)
@@ -56,9 +57,9 @@ type bundle struct {
 	plan       string
 	records    bytes.Buffer
 	count      int
-	first      string          // the first record's line
-	objects    map[string]bool // digests that the records name
-	commits    map[string]bool
+	objects    map[string]bool   // digests that the records name
+	policies   map[string]bool   // those among them that are policies
+	content    bool              // what can be erased is in the bundle
 	sums       map[string]string // what was written: path -> SHA-256
 }
 
@@ -68,8 +69,8 @@ func (a *app) auditBundle(ctx context.Context, l *logFlags, plan, out string, ba
 		return err
 	}
 	defer state.Close()
-	b := &bundle{state: state, objects: map[string]bool{}, commits: map[string]bool{}, sums: map[string]string{}}
-	if b.plan, err = wholePlan(ctx, state, plan); err != nil {
+	b := &bundle{state: state, objects: map[string]bool{}, policies: map[string]bool{}, sums: map[string]string{}}
+	if b.plan, err = findPlan(ctx, state, plan); err != nil {
 		return err
 	}
 	if err := b.collect(ctx); err != nil {
@@ -87,17 +88,34 @@ func (a *app) auditBundle(ctx context.Context, l *logFlags, plan, out string, ba
 		return err
 	}
 	a.printf("%s: %s, %s\n", path, count(b.count, "record"), count(len(b.sums), "file"))
-	if !bare && len(b.commits) > 0 {
+	if b.content {
 		a.warningf("the bundle holds message content; --without-content leaves it out")
 	}
 	return nil
+}
+
+// findPlan is the digest of the plan that a request's id or a digest's
+// beginning names.
+func findPlan(ctx context.Context, state *durable.Folder, name string) (string, error) {
+	if !strings.HasPrefix(name, "r-") {
+		return wholePlan(ctx, state, name)
+	}
+	for r, err := range audit.Read(ctx, state, audit.Query{Phase: audit.PhasePlan, Contains: `"` + name + `"`}) {
+		if err != nil {
+			return "", err
+		}
+		if r.Outcome == name {
+			return r.Plan, nil
+		}
+	}
+	return "", fail(exitNothing, "the log names no request %s", name)
 }
 
 // wholePlan is the one plan in the log that a digest's beginning names.
 func wholePlan(ctx context.Context, state *durable.Folder, prefix string) (string, error) {
 	prefix = strings.ToLower(strings.ReplaceAll(prefix, "-", ""))
 	if len(prefix) < leastDigest || strings.Trim(prefix, "0123456789abcdef") != "" {
-		return "", wrongUse("audit bundle: PLAN needs at least %d hex digits of a plan's digest", leastDigest).
+		return "", wrongUse("audit bundle: PLAN is a request's id, or at least %d hex digits of a plan's digest", leastDigest).
 			hint("%s show ID prints a request's digest", program)
 	}
 	found := ""
@@ -124,19 +142,13 @@ func (b *bundle) collect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if b.count++; b.first == "" {
-			b.first = string(r.Raw)
-		}
+		b.count++
 		b.records.Write(r.Raw)
 		b.records.WriteByte('\n')
 		for _, digest := range append(digests(r.Args), r.Plan, r.Policy) {
 			b.objects[digest] = true
 		}
-		for _, item := range r.Items {
-			if item.Commit != "" {
-				b.commits[item.Commit] = true
-			}
-		}
+		b.policies[r.Policy] = true
 	}
 	return nil
 }
@@ -162,16 +174,17 @@ func (b *bundle) write(bare bool) error {
 	if err := b.put(b.out, "", "records.jsonl", b.records.Bytes()); err != nil {
 		return err
 	}
+	if err := b.policyFiles(); err != nil {
+		return err
+	}
 	if err := b.copy(objectFolder, b.objects); err != nil {
 		return err
 	}
-	if err := b.planned(); err != nil {
-		return err
+	if b.sums[objectFolder+"/"+b.plan] == "" {
+		return fail(exitFailed, "the plan's bytes are missing: objects/%s", b.plan).hint("%s audit verify says what else is", program)
 	}
-	if !bare {
-		if err := b.copy(erasableFolder, b.commits); err != nil {
-			return err
-		}
+	if err := b.check(bare); err != nil {
+		return err
 	}
 	segments, err := b.segments()
 	if err != nil {
@@ -186,24 +199,49 @@ func (b *bundle) write(bare bool) error {
 	return b.out.WriteNew("SHA256SUMS", b.list())
 }
 
-// planned adds the commits that the plan itself names: of what is sent instead
-// of the stored message, too.
-func (b *bundle) planned() error {
-	folder, err := b.out.Existing(objectFolder)
+// check adds what proves the plan's commits, and the script that does so.
+func (b *bundle) check(bare bool) error {
+	if err := b.put(b.out, "", "commits.sh", []byte(commitsScript)); err != nil || bare {
+		return err
+	}
+	if err := b.copy(erasableFolder, map[string]bool{b.plan: true}); err != nil {
+		return err
+	}
+	b.content = b.sums[erasableFolder+"/"+b.plan] != ""
+	return nil
+}
+
+// commitsScript recomputes commits with a shell and sha256sum alone.
+//
+//go:embed commits.sh
+var commitsScript string
+
+// policyFiles adds the files of the policies: the object that has a policy's
+// digest lists them, "name sha256" on a line each.
+func (b *bundle) policyFiles() error {
+	folder, err := b.state.Existing(objectFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("reading the plan: %w", err)
+		return fmt.Errorf("collecting policies: %w", err)
 	}
 	defer folder.Close()
-	data, err := folder.Read(b.plan, maxBundled)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fail(exitFailed, "the plan's bytes are missing: objects/%s", b.plan).hint("%s audit verify says what else is", program)
-	}
-	if err != nil {
-		return fmt.Errorf("reading the plan: %w", err)
-	}
-	for word := range strings.SplitSeq(string(data), `"`) {
-		if isDigest(word) {
-			b.commits[word] = true
+	for digest := range b.policies {
+		if !isDigest(digest) {
+			continue
+		}
+		list, err := folder.Read(digest, maxBundled)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("collecting policy %s: %w", digest, err)
+		}
+		for line := range strings.Lines(string(list)) {
+			if words := strings.Fields(line); len(words) > 0 {
+				b.objects[words[len(words)-1]] = true
+			}
 		}
 	}
 	return nil
@@ -228,8 +266,11 @@ func (b *bundle) copy(folder string, names map[string]bool) error {
 	}
 	defer to.Close()
 	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !isDigest(name) {
+			continue
+		}
 		data, err := from.Read(name, maxBundled)
-		if errors.Is(err, fs.ErrNotExist) || name == "" {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,16 +49,17 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"expand":  expand,
-			"fixture": fixture,
-			"pg":      pg,
-			"code":    code,
-			"pick":    pick,
-			"edit":    edit,
-			"op":      op,
-			"copy":    copyFolder,
-			"fields":  fields,
-			"answer":  answer,
+			"expand":   expand,
+			"fixture":  fixture,
+			"pg":       pg,
+			"code":     code,
+			"pick":     pick,
+			"edit":     edit,
+			"op":       op,
+			"tampered": tampered,
+			"copy":     copyFolder,
+			"fields":   fields,
+			"answer":   answer,
 		},
 	})
 }
@@ -105,6 +108,29 @@ func op(ts *testscript.TestScript, neg bool, args []string) {
 	_, rest, _ := strings.Cut(ts.ReadFile("stdout"), `"op":"`)
 	value, _, _ := strings.Cut(rest, `"`)
 	ts.Setenv(args[0], value)
+}
+
+// tampered FILE BEFORE BUNDLE PLAN PATTERN changes the first byte after BEFORE
+// in a file, holds what the bundle's script says of that against PATTERN, and
+// puts the file back.
+func tampered(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile(args[0])
+	at := strings.Index(text, args[1]) + len(args[1])
+	if at < len(args[1]) {
+		ts.Fatalf("%s has no %s", args[0], args[1])
+	}
+	other := "1"
+	if text[at] == '1' {
+		other = "2"
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text[:at]+other+text[at+1:]), 0o600))
+	cmd := exec.Command("sh", "commits.sh", args[3])
+	cmd.Dir = ts.MkAbs(args[2])
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !regexp.MustCompile(args[4]).Match(out) {
+		ts.Fatalf("with another byte after %s the script says %q (%v), want %q", args[1], out, err, args[4])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 // copy FROM TO copies a folder with the modes of its files.

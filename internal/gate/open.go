@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -211,10 +212,8 @@ func (st *state) note(ctx context.Context, p *policy.Policy) error {
 	if err != nil || last == p.Digest {
 		return err
 	}
-	for _, f := range p.Files {
-		if _, err := st.log.PutObject(f.Data); err != nil {
-			return err
-		}
+	if err := st.keepPolicy(p); err != nil {
+		return err
 	}
 	why := "changed from " + last
 	if last == "" {
@@ -224,6 +223,25 @@ func (st *state) note(ctx context.Context, p *policy.Policy) error {
 		return err
 	}
 	return st.ledger.SetMeta(ctx, policyNote, p.Digest)
+}
+
+// keepPolicy stores the files of a policy and the list of them, a line
+// "name sha256" each. The policy's digest is the list's SHA-256, so whoever
+// meets the digest in the log finds the list under it, and the files.
+func (st *state) keepPolicy(p *policy.Policy) error {
+	var list strings.Builder
+	for _, f := range p.Files {
+		digest, err := st.log.PutObject(f.Data)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&list, "%s %s\n", f.Name, digest)
+	}
+	digest, err := st.log.PutObject([]byte(list.String()))
+	if err == nil && digest != p.Digest {
+		err = fmt.Errorf("storing the policy: its files have the digest %s, not %s", digest, p.Digest)
+	}
+	return err
 }
 
 // policyNote is the ledger's note of the policy that was recorded last.
