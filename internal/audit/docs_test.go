@@ -29,6 +29,12 @@ func TestDocumentHoldsTheScript(t *testing.T) {
 			t.Errorf("docs/audit-format.md does not name %s", key)
 		}
 	}
+	for _, phase := range []string{PhaseStart, PhasePolicy, PhaseCall, PhaseDecision, PhasePlan, PhaseApproval, PhaseRun, PhaseIntent,
+		PhaseOutcome, PhaseResolve, PhaseCancel, PhaseCheckpoint, PhaseStop, PhaseRecovery, PhaseRotate} {
+		if !strings.Contains(string(doc), "\n| `"+phase+"` | ") {
+			t.Errorf("docs/audit-format.md does not tell of the phase %s", phase)
+		}
+	}
 }
 
 // script runs the auditor's script and returns its output and whether it was

@@ -46,6 +46,21 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
+// TestDocumentHoldsTheScript: the auditor's page has the script of a bundle.
+func TestDocumentHoldsTheScript(t *testing.T) {
+	script, err := os.ReadFile("commits.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile("../../docs/audit-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(doc), "```sh\n"+string(script)+"```\n") {
+		t.Error("docs/audit-format.md does not hold internal/cli/commits.sh as it is")
+	}
+}
+
 // TestPolicySchema holds the checked-in schema against the program's.
 func TestPolicySchema(t *testing.T) {
 	const file = "../../docs/policy.schema.json"
