@@ -36,7 +36,7 @@ type approveFlags struct {
 
 func setupApprove(a *app, f *flag.FlagSet) action {
 	var o approveFlags
-	a.policyFlag(f)
+	a.personFlags(f)
 	a.jsonFlag(f)
 	f.BoolVar(&o.noRun, "no-run", false, "leave the running to redrive-mcp run")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")

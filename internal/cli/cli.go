@@ -26,6 +26,7 @@ type app struct {
 	stdout     *os.File
 	env        func(string) (string, bool)
 	policyFile string
+	as         string // who a person says to be; "" means the operating-system user
 	json       bool
 }
 

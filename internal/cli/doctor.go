@@ -14,7 +14,7 @@ func doctorCommand() command {
 		long:    "Checks all that a redrive needs and says what protection this installation gives and what it does not. It changes nothing in a store. Exit code 1 if something is broken.",
 		example: "redrive-mcp doctor\nredrive-mcp doctor --json",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			a.jsonFlag(f)
 			return func(ctx context.Context, _ []string) error {
 				return a.person(ctx, func(p *gate.Person) error { return a.doctor(p.Doctor(ctx)) })

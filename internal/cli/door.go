@@ -5,9 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/user"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
 )
@@ -16,6 +19,32 @@ const policyVariable = "REDRIVE_POLICY"
 
 func (a *app) policyFlag(f *flag.FlagSet) {
 	f.StringVar(&a.policyFile, "policy", "", "the policy `FILE`; else REDRIVE_POLICY, else ./policy.yaml")
+}
+
+// personFlags are those of a command that a person types: the policy, and who
+// they say to be.
+func (a *app) personFlags(f *flag.FlagSet) {
+	a.policyFlag(f)
+	f.Func("as", "act under this `NAME`, which is recorded beside your operating-system user and not proven; without it, as that user", func(name string) error {
+		a.as = name
+		return checkName(name)
+	})
+}
+
+// maxName is how many characters of a name are kept everywhere.
+const maxName = 80
+
+// checkName refuses a name that would not be recorded and shown as it is.
+func checkName(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return errors.New("a name is needed")
+	case oneLine(name) != name:
+		return errors.New("a name has no control or invisible characters")
+	case utf8.RuneCountInString(name) > maxName:
+		return fmt.Errorf("a name has at most %d characters", maxName)
+	}
+	return nil
 }
 
 func (a *app) jsonFlag(f *flag.FlagSet) {
@@ -72,14 +101,18 @@ func (a *app) personWith(ctx context.Context, o gate.Options, do func(p *gate.Pe
 	return err
 }
 
-// caller is who types, as the operating system knows them.
+// caller is who types: by the name that they gave, if they gave one, beside the
+// name that the operating system knows.
 func (a *app) caller() gate.Caller {
-	name := osUser()
+	name, user := a.as, osUser()
+	if name == "" {
+		name = user
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return gate.Caller{Principal: name, OSUser: name, Host: host, Session: rand.Text()[:16]}
+	return gate.Caller{Principal: name, OSUser: user, Host: host, Session: rand.Text()[:16]}
 }
 
 func osUser() string {

@@ -16,7 +16,7 @@ func pendingCommand() command {
 		long:    "Lists the requests that wait for a decision, for an executor, or for a person to settle what is unknown. It asks no store.",
 		example: "redrive-mcp pending\nredrive-mcp pending --json",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			a.jsonFlag(f)
 			return func(ctx context.Context, _ []string) error {
 				return a.person(ctx, func(p *gate.Person) error { return a.pending(ctx, p) })

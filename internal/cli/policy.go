@@ -142,7 +142,7 @@ func policyExplain() command {
 		long:    "Goes through the rules of a queue for one letter, or in general without --id, and says which decided and what would change the decision.",
 		example: "redrive-mcp policy explain orders --id 4711\nredrive-mcp policy explain orders --id 4711 --patched",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			id := f.String("id", "", "the letter with this `ID`")
 			patched := f.Bool("patched", false, "as if a patch had changed it")
 			return func(ctx context.Context, args []string) error {

@@ -16,7 +16,7 @@ func runbookCommand() command {
 			"who may approve, and the commands to work with. It needs no answer of the store.",
 		example: "redrive-mcp runbook orders > RUNBOOK.md",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			a.jsonFlag(f)
 			return func(ctx context.Context, args []string) error {
 				return a.person(ctx, func(p *gate.Person) error { return a.runbook(ctx, p, args[0]) })

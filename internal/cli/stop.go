@@ -15,7 +15,7 @@ func stopCommand() command {
 			"until `redrive-mcp resume`. It works on a full disk and is recorded as soon as that is possible.",
 		example: "redrive-mcp stop --reason 'consumer melts'",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			reason := f.String("reason", "", "why, in your own `WORDS`")
 			return func(ctx context.Context, _ []string) error {
 				return a.person(ctx, func(p *gate.Person) error {
@@ -38,7 +38,7 @@ func resumeCommand() command {
 		long:    "Lets redrives start again. What the stop halted is not taken up by itself.",
 		example: "redrive-mcp resume --reason 'consumer is healthy'",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			reason := f.String("reason", "", "why, in your own `WORDS`")
 			return func(ctx context.Context, _ []string) error {
 				return a.person(ctx, func(p *gate.Person) error {
