@@ -54,8 +54,14 @@ func normalForm(s Symptom) (kind, form string) {
 	if form = joined(why.head(), normal(why.text)); form != "" {
 		return "message", form
 	}
-	return "origin", "no reason; queue " + bound(s.Queue, maxField) +
-		"; job " + bound(s.Job, maxField) + "; shape " + bound(s.Shape, maxMessage)
+	form = "no reason; queue " + bound(s.Queue, maxField)
+	if s.Job != "" {
+		form += "; job " + bound(s.Job, maxField)
+	}
+	if s.Shape != "" {
+		form += "; shape " + bound(s.Shape, maxMessage)
+	}
+	return "origin", form
 }
 
 // reason is a symptom taken apart.

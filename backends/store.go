@@ -44,6 +44,7 @@ type Can struct {
 	Atomic       bool // the send and the removal of the dead copy are one step
 	Ordered      bool // letters have a time of death, so "up to now" can be asked
 	LookingCosts bool // looking changes the letter (a receive count)
+	Reasons      bool // letters have a reason; without one the payload's shape tells groups apart
 	Batch        int  // the largest number of items that one ticket covers
 	CountCap     int  // Depth counts no further
 	// Effect says in a sentence what a redrive does to a letter in this store;

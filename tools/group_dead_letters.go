@@ -4,7 +4,7 @@ import "github.com/redrive-mcp/redrive-mcp/internal/gate"
 
 var groupDeadLetters = tool{
 	name:  "group_dead_letters",
-	title: "Group dead letters by error",
+	title: "Group by error",
 	description: "Counts the letters of a queue by error, biggest group first: count, first and last death, class " +
 		"(permanent: fails again unchanged; transient: may work now; not_failed: never really failed; unknown), sample ids, " +
 		"and what the policy would say. Use it before list_dead_letters: most queues hold few errors. " +

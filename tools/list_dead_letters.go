@@ -5,8 +5,8 @@ import "github.com/redrive-mcp/redrive-mcp/internal/gate"
 var listDeadLetters = tool{
 	name:  "list_dead_letters",
 	title: "List dead letters",
-	description: "Lists single letters, newest death first, without payloads: id, group, class, attempts, size, earlier redrives, " +
-		"and the request that holds it. All that is set in `filter` must hold. " +
+	description: "Lists single letters, newest death first, without payloads: id, group, class, earlier redrives, the request " +
+		"that holds it; detailed: attempts, size. All that is set in `filter` must hold. " +
 		"For the next page repeat the call with `cursor`. Next: inspect_dead_letter.",
 	input: `{` + closed + `,"required":["queue"],"properties":{` + queueArg + `,` +
 		`"as_of":{"type":"string","maxLength":64},` + filterArg +
@@ -14,7 +14,7 @@ var listDeadLetters = tool{
 		`"cursor":{"type":"string","maxLength":2000,"description":"next_cursor of the page before"},` + formatArg + `}}`,
 	output: `{"type":"object","required":["queue","as_of","letters","scanned","text","next"],"properties":{"queue":` + str +
 		`,"as_of":` + str + `,"letters":{"type":"array","items":{"type":"object",` +
-		`"required":["n","id","group","class","payload_bytes"],"properties":{"n":` + num + `,"id":` + str + `,"group":` + str +
+		`"required":["n","id","group","class"],"properties":{"n":` + num + `,"id":` + str + `,"group":` + str +
 		`,"class":` + str + `,"code":` + str + `,"died":` + str + `,"attempts":` + str + `,"payload_bytes":` + num +
 		`,"replays":` + num + `,"claimed_by":` + str + `}}},"scanned":` + num + `,"next_cursor":` + str +
 		`,"text":` + str + `,"next":` + str + `}}`,

@@ -17,7 +17,7 @@ var proposePatch = tool{
 		`"note":{"type":"string","maxLength":500,"description":"why, for the approver"},` + formatArg + `}}`,
 	output: `{"type":"object","required":["queue","applies","paths","policy","text","next"],"properties":{"patch_id":` + str +
 		`,"queue":` + str + `,"applies":` + num + `,"no_change":` + num + `,"does_not_apply":` + num +
-		`,"why":{"type":"array","items":{"type":"object","required":["id","why"],"properties":{"id":` + str + `,"why":` + str + `}}}` +
+		`,"why":{"type":"array","items":{"type":"object","required":["id","why"],"properties":{"id":` + str + `,"why":` + str + `,"letters":` + num + `}}}` +
 		`,"schema":` + str + `,"paths":` + strs + `,"hidden_paths":` + strs + `,"expires":` + str + `,"policy":` + str +
 		`,"text":` + str + `,"next":` + str + `}}`,
 	hints: hints{readOnly: false, destructive: false, idempotent: false, openWorld: false},

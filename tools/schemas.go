@@ -35,7 +35,7 @@ const requestOutput = `{"type":"object","required":["status","queue","messages",
 	`,"decided":` + str + `,"sent":` + num + `,"skipped":` + num + `,"failed":` + num + `,"unknown":` + num + `,"waiting":` + num +
 	`,"items":{"type":"array","items":{"type":"object","required":["id","outcome"],"properties":{"id":` + str +
 	`,"outcome":` + str + `,"why":` + str + `,"new_id":` + str + `}}}` +
-	`,"expires":` + str + `,"not_after":` + str + `,"effect":` + str + `,"returned":` + num + `,"next":` + str + `}}`
+	`,"expires":` + str + `,"not_after":` + str + `,"effect":` + str + `,"returned":` + num + `,"released":` + num + `,"would_be":` + str + `,"next":` + str + `}}`
 
 const statusOutput = `{"type":"object","required":["requests","next"],"properties":{"requests":{"type":"array","items":` +
 	requestOutput + `},"next":` + str + `}}`
@@ -43,5 +43,4 @@ const statusOutput = `{"type":"object","required":["requests","next"],"propertie
 // cancelOutput names of a cancelled request only what changed; the rest is as
 // get_redrive tells it.
 const cancelOutput = `{"type":"object","required":["requests","next"],"properties":{"requests":{"type":"array","items":` +
-	`{"type":"object","required":["status","queue","messages","sent","next"],"properties":{"status":` + str + `,"request_id":` + str +
-	`,"queue":` + str + `,"messages":` + num + `,"sent":` + num + `,"next":` + str + `}}},"next":` + str + `}}`
+	`{"type":"object","required":["status","next"],"properties":{"status":` + str + `,"next":` + str + `}}},"next":` + str + `}}`

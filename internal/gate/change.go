@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,7 +38,9 @@ func readChange(kind string, data []byte) (change, error) {
 	case kindPatch:
 		ch.patch, err = rawjson.ParsePatch(data)
 	case kindMerge:
-		err = rawjson.Check(data)
+		if err = rawjson.Check(data); err == nil && bytes.TrimSpace(data)[0] != '{' {
+			err = errors.New("it must be an object; a list of operations goes into `patch`")
+		}
 	case kindBody:
 		if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
 			err = errors.New("a body must be valid UTF-8 without NUL")

@@ -64,7 +64,7 @@ func needsQuiet(q *policy.Queue) bool {
 func (c *call) arrivals(ctx context.Context, t *target, groups map[string]bool) (map[string]time.Time, error) {
 	found := map[string]time.Time{}
 	n := 0
-	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, Bodies: redactor{t.q.Redact}.needsBody()}) {
+	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, Bodies: t.needsBody()}) {
 		if err != nil {
 			return nil, storeRefusal(t.q.Name, err)
 		}

@@ -293,3 +293,61 @@ func TestUntilItExpires(t *testing.T) {
 	}
 	h.verify()
 }
+
+// A letter without a reason is in one group wherever it is seen, so that its
+// group can be requested.
+func TestGroupWithoutReason(t *testing.T) {
+	h := open(t, standard)
+	for _, sql := range []string{"error = NULL", "error = ''"} {
+		h.exec(`DELETE FROM jobs`)
+		ids := h.kill("mail", 3, "x", `{"id":#}`)
+		h.exec(`UPDATE jobs SET ` + sql)
+		a := h.agent()
+		groups := must[*gate.GroupResult](t)(a.Group(t.Context(), gate.GroupArgs{Queue: "mail"}))
+		list := must[*gate.ListResult](t)(a.List(t.Context(), gate.ListArgs{Queue: "mail"}))
+		one := must[*gate.InspectResult](t)(a.Inspect(t.Context(), gate.InspectArgs{Queue: "mail", ID: ids[0]}))
+		group := groups.Groups[0].Group
+		if group != list.Letters[0].Group || group != one.Group {
+			t.Errorf("%s: group %s in groups, %s in the list, %s when inspected", sql, group, list.Letters[0].Group, one.Group)
+		}
+		res := must[*gate.RequestResult](t)(a.RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "mail", Group: group, AsOf: groups.AsOf, MaxMessages: 3, Reason: "r", DryRun: true}))
+		if res.Messages != 3 || res.WouldBe != "direct" {
+			t.Errorf("%s: got %+v", sql, res)
+		}
+	}
+}
+
+// Letters that another request has, or that a person denied, do not take the
+// places of others in a group.
+func TestGroupPassesOverWhatIsTaken(t *testing.T) {
+	h := open(t, standard)
+	h.kill("orders", 6, "TimeoutError: x", `{"id":#}`)
+	a, p := h.agent(), h.person("ana")
+	groups := must[*gate.GroupResult](t)(a.Group(t.Context(), gate.GroupArgs{Queue: "orders"}))
+	ask := func() (*gate.RequestResult, error) {
+		return a.RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "orders", Group: groups.Groups[0].Group, AsOf: groups.AsOf, MaxMessages: 2, Reason: "r"})
+	}
+	first := must[*gate.RequestResult](t)(ask())
+	must[*gate.RequestResult](t)(p.Deny(t.Context(), first.RequestID, "not these"))
+	second := must[*gate.RequestResult](t)(ask())
+	third := must[*gate.RequestResult](t)(ask())
+	if second.Messages != 2 || second.LeftOut["denied"] != 2 || third.Messages != 2 || third.LeftOut["claimed"] != 2 {
+		t.Errorf("got %+v, then %+v", second, third)
+	}
+	_, err := ask()
+	refused(t, err, gate.CodeClaimed, "not these")
+}
+
+func TestStoppedTwice(t *testing.T) {
+	h := open(t, standard)
+	if err := h.person("ana").Stop(t.Context(), "the bank is down"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.person("luis").Stop(t.Context(), "me too"); err != nil {
+		t.Fatal(err)
+	}
+	list := must[*gate.QueuesResult](t)(h.agent().ListQueues(t.Context(), gate.QueuesArgs{}))
+	if !strings.Contains(list.Stopped, "the bank is down") {
+		t.Errorf("it says %q", list.Stopped)
+	}
+}

@@ -15,45 +15,67 @@ import (
 // are counted as if they were one.
 const maxGroups = 10_000
 
-// sampleIDs is how many ids of a group are named.
-const sampleIDs = 3
+// sampleIDs is how many ids of a group are named, moreIDs in detail.
+const (
+	sampleIDs = 3
+	moreIDs   = 10
+)
 
 func (s *session) group(ctx context.Context, args GroupArgs) (*GroupResult, error) {
-	m, asOf, limit, err := s.checkListing(args.Filter, args.AsOf, args.Limit, MaxGroups, DefaultGroups, args.ResponseFormat)
+	l, err := s.checkListing(args.Filter, args.AsOf, args.Limit, MaxGroups, DefaultGroups, args.ResponseFormat)
 	if err != nil {
 		return nil, s.refusedArgs(ctx, "group_dead_letters", args.Queue, err)
 	}
-	c, err := s.begin(ctx, "group_dead_letters", args.Queue, append(m.args(),
-		audit.Arg{Key: "as_of", Value: exact(asOf)}, audit.Arg{Key: "limit", Value: limit})...)
+	c, err := s.begin(ctx, "group_dead_letters", args.Queue, l.args()...)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.group(ctx, args.Queue, m, asOf, limit)
+	res, err := c.group(ctx, args.Queue, l)
 	if err = c.done(ctx, err); err != nil {
 		return nil, err
 	}
 	return res, nil
 }
 
-func (s *session) checkListing(f *Filter, asOf string, limit, most, normal int, form string) (*matcher, time.Time, int, error) {
-	if _, err := format(form); err != nil {
-		return nil, time.Time{}, 0, err
+// listing are the checked arguments that lists and groups share.
+type listing struct {
+	m        *matcher
+	asOf     time.Time
+	limit    int
+	detailed bool
+}
+
+func (s *session) checkListing(f *Filter, asOf string, limit, most, normal int, form string) (l listing, err error) {
+	if l.detailed, err = format(form); err != nil {
+		return l, err
 	}
-	m, err := newMatcher(f)
-	if err != nil {
-		return nil, time.Time{}, 0, err
+	l.detailed = l.detailed || s.who().Kind == KindPerson // tokens are an agent's concern
+	if l.m, err = newMatcher(f); err != nil {
+		return l, err
 	}
-	at, err := parseTime("as_of", asOf)
-	if err != nil {
-		return nil, time.Time{}, 0, err
+	if l.asOf, err = parseTime("as_of", asOf); err != nil {
+		return l, err
 	}
-	if limit == 0 {
-		limit = normal
+	if l.limit = limit; limit == 0 {
+		l.limit = normal
 	}
-	if limit < 1 || limit > most {
-		return nil, time.Time{}, 0, refuse(CodeBadArgument, "`limit` must be 1 to %d, got %d.", most, limit)
+	if l.limit < 1 || l.limit > most {
+		return l, refuse(CodeBadArgument, "`limit` must be 1 to %d, got %d.", most, limit)
 	}
-	return m, at, limit, nil
+	return l, nil
+}
+
+// args are the listing as the log records it.
+func (l listing) args() []audit.Arg {
+	return append(l.m.args(), audit.Arg{Key: "as_of", Value: exact(l.asOf)}, audit.Arg{Key: "limit", Value: l.limit})
+}
+
+// fits refuses what a queue without times of death cannot answer.
+func (l listing) fits(t *target) error {
+	if !t.store.Can(t.q.Name).Ordered && (!l.m.since.IsZero() || !l.m.until.IsZero()) {
+		return refuse(CodeBadArgument, "%s keeps no time of death, so `filter.since` and `filter.until` cannot be answered. Leave them out.", t.q.Name)
+	}
+	return nil
 }
 
 // tally is one group while it is counted.
@@ -65,16 +87,19 @@ type tally struct {
 	view        seen
 }
 
-func (c *call) group(ctx context.Context, queue string, m *matcher, asOf time.Time, limit int) (*GroupResult, error) {
+func (c *call) group(ctx context.Context, queue string, l listing) (*GroupResult, error) {
 	t, err := c.open(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
-	if asOf, err = c.asOf(ctx, t, asOf); err != nil {
+	if err := l.fits(t); err != nil {
 		return nil, err
 	}
-	res := &GroupResult{Queue: queue, AsOf: exact(asOf)}
-	groups, err := c.tally(ctx, t, m, asOf, res)
+	if l.asOf, err = c.asOf(ctx, t, l.asOf); err != nil {
+		return nil, err
+	}
+	res := &GroupResult{Queue: queue, AsOf: exact(l.asOf), Most: t.q.Approval.MaxMessages}
+	groups, err := c.tally(ctx, t, l, res)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +109,11 @@ func (c *call) group(ctx context.Context, queue string, m *matcher, asOf time.Ti
 	if res.OtherSum > 0 {
 		res.Others++ // the groups that were not told apart
 	}
-	for _, g := range groups[min(limit, len(groups)):] {
+	for _, g := range groups[min(l.limit, len(groups)):] {
 		res.Others++
 		res.OtherSum += g.Count
 	}
-	return res, c.groupAnswer(ctx, t, res, groups[:min(limit, len(groups))])
+	return res, c.groupAnswer(ctx, t, res, groups[:min(l.limit, len(groups))])
 }
 
 // asOf is the time that a listing is cut off at: the one asked for, and never
@@ -110,18 +135,22 @@ func (c *call) asOf(ctx context.Context, t *target, asked time.Time) (time.Time,
 	return asked, nil
 }
 
-func (c *call) tally(ctx context.Context, t *target, m *matcher, asOf time.Time, res *GroupResult) ([]*tally, error) {
+func (c *call) tally(ctx context.Context, t *target, l listing, res *GroupResult) ([]*tally, error) {
 	byID := map[string]*tally{}
 	var groups []*tally
-	q := backends.Query{Queue: t.q.Name, AsOf: asOf, Bodies: redactor{t.q.Redact}.needsBody()}
+	samples := sampleIDs
+	if l.detailed {
+		samples = moreIDs
+	}
+	q := backends.Query{Queue: t.q.Name, AsOf: l.asOf, Bodies: t.needsBody()}
 	for d, err := range t.store.Scan(ctx, q) {
 		if err != nil {
 			return nil, storeRefusal(t.q.Name, err)
 		}
 		res.Scanned++
 		v := t.look(c.pol, d, false)
-		if !m.match(d, &v) {
-			if m.past(d) {
+		if !l.m.match(d, &v) {
+			if l.m.past(d) {
 				break
 			}
 			continue
@@ -136,7 +165,7 @@ func (c *call) tally(ctx context.Context, t *target, m *matcher, asOf time.Time,
 			byID[v.group] = g
 			groups = append(groups, g)
 		}
-		g.add(d)
+		g.add(d, samples)
 	}
 	return groups, nil
 }
@@ -150,12 +179,12 @@ func newTally(d *backends.DeadLetter, v seen) *tally {
 	return g
 }
 
-func (g *tally) add(d *backends.DeadLetter) {
+func (g *tally) add(d *backends.DeadLetter, most int) {
 	g.Count++
 	if !d.Times.Dead.IsZero() {
 		g.first = d.Times.Dead // the scan goes from the newest to the oldest
 	}
-	if len(g.Sample) < sampleIDs {
+	if len(g.Sample) < most {
 		g.Sample = append(g.Sample, showID(d.ID))
 	}
 }
@@ -185,6 +214,9 @@ func (c *call) groupAnswer(ctx context.Context, t *target, res *GroupResult, gro
 	}
 	res.Text = text.fenced()
 	res.Next = "Inspect one sample id of a group, then propose a patch or request a redrive for the group with this as_of and max_messages."
+	if !t.store.Can(t.q.Name).Ordered {
+		res.Next = "Inspect one sample id of a group, then name letters by `ids`: this queue keeps no time of death, so a group cannot be requested as a whole."
+	}
 	if len(groups) == 0 {
 		res.Next = "No letter matches. Call list_queues for the other queues."
 	}

@@ -97,7 +97,7 @@ func (c *call) inspected(ctx context.Context, t *target, d *backends.DeadLetter,
 	if err := c.inspectPolicy(ctx, t, d, &plain, res); err != nil {
 		return nil, err
 	}
-	res.Text, res.NextOffset = inspectText(&v, args.Offset)
+	res.Text, res.NextOffset = inspectText(&v, args.Offset, args.ResponseFormat == Detailed)
 	return res, nil
 }
 
@@ -142,15 +142,19 @@ func (c *call) inspectPolicy(ctx context.Context, t *target, d *backends.DeadLet
 	return nil
 }
 
-// inspectText is error, stack, fields and a window of the payload, fenced. The
-// offset moves through the payload alone.
-func inspectText(v *seen, offset int) (text string, next int) {
+// inspectText is error, stack, fields and a window of the payload, fenced; in
+// detail more of the stack. The offset moves through the payload alone.
+func inspectText(v *seen, offset int, detailed bool) (text string, next int) {
 	var b strings.Builder
+	stack := 300
+	if detailed {
+		stack = 1200
+	}
 	if offset == 0 {
 		section(&b, "job", v.job, 200)
 		section(&b, "code", v.code, 200)
 		section(&b, "error", v.message, 1000)
-		section(&b, "stack", v.stack, 1200)
+		section(&b, "stack", v.stack, stack)
 		for i, a := range v.attrs {
 			if b.Len() > MaxShown-1000 {
 				fmt.Fprintf(&b, "(%d more fields)\n", len(v.attrs)-i)

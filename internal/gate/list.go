@@ -14,43 +14,45 @@ import (
 const maxListScan = 50_000
 
 func (s *session) list(ctx context.Context, args ListArgs) (*ListResult, error) {
-	m, asOf, limit, err := s.checkListing(args.Filter, args.AsOf, args.Limit, MaxList, DefaultList, args.ResponseFormat)
+	l, err := s.checkListing(args.Filter, args.AsOf, args.Limit, MaxList, DefaultList, args.ResponseFormat)
 	if err != nil {
 		return nil, s.refusedArgs(ctx, "list_dead_letters", args.Queue, err)
 	}
-	c, err := s.begin(ctx, "list_dead_letters", args.Queue, append(m.args(),
-		audit.Arg{Key: "as_of", Value: exact(asOf)}, audit.Arg{Key: "limit", Value: limit}, audit.Arg{Key: "cursor", Value: args.Cursor != ""})...)
+	c, err := s.begin(ctx, "list_dead_letters", args.Queue, append(l.args(), audit.Arg{Key: "cursor", Value: args.Cursor != ""})...)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.list(ctx, args, m, asOf, limit)
+	res, err := c.list(ctx, args, l)
 	if err = c.done(ctx, err); err != nil {
 		return nil, err
 	}
 	return res, nil
 }
 
-func (c *call) list(ctx context.Context, args ListArgs, m *matcher, asOf time.Time, limit int) (*ListResult, error) {
+func (c *call) list(ctx context.Context, args ListArgs, l listing) (*ListResult, error) {
 	t, err := c.open(ctx, args.Queue)
 	if err != nil {
 		return nil, err
 	}
+	if err := l.fits(t); err != nil {
+		return nil, err
+	}
 	after := ""
 	if args.Cursor != "" {
-		asOf, after, err = c.goOn(args, m)
+		l.asOf, after, err = c.goOn(args, l.m)
 	} else {
-		asOf, err = c.asOf(ctx, t, asOf)
+		l.asOf, err = c.asOf(ctx, t, l.asOf)
 	}
 	if err != nil {
 		return nil, err
 	}
-	res := &ListResult{Queue: args.Queue, AsOf: exact(asOf), Letters: []LetterInfo{}}
-	next, err := c.page(ctx, t, m, backends.Query{Queue: args.Queue, AsOf: asOf, After: after}, limit, res)
+	res := &ListResult{Queue: args.Queue, AsOf: exact(l.asOf), Letters: []LetterInfo{}}
+	next, err := c.page(ctx, t, l, backends.Query{Queue: args.Queue, AsOf: l.asOf, After: after}, res)
 	if err != nil {
 		return nil, err
 	}
 	if next != "" {
-		res.Cursor = cursor{Queue: args.Queue, AsOf: res.AsOf, Filter: m.digest, After: next}.encode(c.st.secret)
+		res.Cursor = cursor{Queue: args.Queue, AsOf: res.AsOf, Filter: l.m.digest, After: next}.encode(c.st.secret)
 	}
 	res.Next = "Inspect a letter with inspect_dead_letter before you propose anything."
 	if len(res.Letters) == 0 {
@@ -73,24 +75,24 @@ func (c *call) goOn(args ListArgs, m *matcher) (asOf time.Time, after string, er
 }
 
 // page fills one page and returns where the next begins, "" at the end.
-func (c *call) page(ctx context.Context, t *target, m *matcher, q backends.Query, limit int, res *ListResult) (next string, err error) {
+func (c *call) page(ctx context.Context, t *target, l listing, q backends.Query, res *ListResult) (next string, err error) {
 	var text numbered
 	var ids []string
-	q.Bodies = redactor{t.q.Redact}.needsBody()
+	q.Bodies = t.needsBody()
 	for d, err := range t.store.Scan(ctx, q) {
 		if err != nil {
 			return "", storeRefusal(t.q.Name, err)
 		}
 		v := t.look(c.pol, d, false)
-		if m.match(d, &v) {
-			if len(ids) == limit {
+		if l.m.match(d, &v) {
+			if len(ids) == l.limit {
 				next = q.After // there is one more: the page ends before it
 				break
 			}
 			ids = append(ids, d.ID)
-			res.Letters = append(res.Letters, row(len(ids), d, &v))
+			res.Letters = append(res.Letters, row(len(ids), d, &v, l.detailed))
 			text.add(len(ids), line(&v))
-		} else if m.past(d) {
+		} else if l.m.past(d) {
 			break
 		}
 		q.After = d.After
@@ -103,11 +105,12 @@ func (c *call) page(ctx context.Context, t *target, m *matcher, q backends.Query
 	return next, c.fillRows(ctx, t, ids, res.Letters)
 }
 
-func row(n int, d *backends.DeadLetter, v *seen) LetterInfo {
-	return LetterInfo{
-		N: n, ID: showID(d.ID), Group: v.group, Class: v.class, Code: v.shown,
-		Died: stamp(d.Times.Dead), Attempts: attempts(d.Attempts), Size: v.size,
+func row(n int, d *backends.DeadLetter, v *seen, detailed bool) LetterInfo {
+	info := LetterInfo{N: n, ID: showID(d.ID), Group: v.group, Class: v.class, Code: v.shown, Died: stamp(d.Times.Dead)}
+	if detailed {
+		info.Attempts, info.Size = attempts(d.Attempts), v.size
 	}
+	return info
 }
 
 func line(v *seen) string {

@@ -193,6 +193,7 @@ func (s *session) stop(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
+	already := st.stopped() != ""
 	if err := st.folder.Remove(goFile); err != nil {
 		return fmt.Errorf("stopping: %w", err)
 	}
@@ -200,7 +201,10 @@ func (s *session) stop(ctx context.Context, reason string) error {
 	c := &call{s: s, op: ledger.NewID("o"), tool: "stop", caller: s.who(), st: st, urgent: true}
 	reason = c.clean(reason)
 	why := strings.TrimSpace(reason + " (" + c.caller.Name() + ")")
-	errWhy := st.folder.Overwrite(whyFile, []byte(why))
+	var errWhy error
+	if !already { // who stopped first, and why, stays what everybody is told
+		errWhy = st.folder.Overwrite(whyFile, []byte(why))
+	}
 	rec := c.record(audit.PhaseStop)
 	rec.Why = reason
 	_, errLog := st.log.Append(ctx, rec)

@@ -87,7 +87,7 @@ func (c *call) propose(ctx context.Context, args PatchArgs, ch change, sel choic
 	if sel.max > t.q.Approval.MaxMessages {
 		return nil, refuse(CodeLimit, "`max_messages` of %s is at most %d, got %d.", args.Queue, t.q.Approval.MaxMessages, sel.max)
 	}
-	if _, err := c.resolve(ctx, t, &sel); err != nil {
+	if _, err := c.resolve(ctx, t, &sel, nil); err != nil {
 		return nil, err
 	}
 	tr := &trial{res: &PatchResult{Queue: args.Queue, Paths: []string{}}, paths: map[string]bool{}, decs: map[policy.Effect]int{}, diffs: 1}
@@ -128,9 +128,7 @@ func (c *call) try(ctx context.Context, t *target, ch change, sel choice, tr *tr
 
 func (tr *trial) fails(id, why string) {
 	tr.res.Fails++
-	if len(tr.res.Why) < maxWhy {
-		tr.res.Why = append(tr.res.Why, ItemWhy{ID: showID(id), Why: why})
-	}
+	tr.res.Why = addWhy(tr.res.Why, id, why)
 }
 
 func (tr *trial) applies(t *target, d *backends.DeadLetter, v *seen, out changed) {

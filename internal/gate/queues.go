@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,12 +47,18 @@ func (c *call) queues(ctx context.Context, detailed bool) (*QueuesResult, error)
 	}
 	wg.Wait()
 	res.Next = "Call group_dead_letters on a queue with letters to see what failed and why."
+	if slices.ContainsFunc(res.Queues, func(q QueueInfo) bool { return q.Error != "" }) {
+		res.Next += " A queue with an `error` has a store that does not answer: nothing is known about its letters."
+	}
 	return res, nil
 }
 
 // queueInfo never fails: a store that does not answer is part of the picture.
 func (c *call) queueInfo(ctx context.Context, q *policy.Queue, open []ledger.Plan, now time.Time, detailed bool) QueueInfo {
-	info := QueueInfo{Queue: q.Name, Store: q.Backend.Kind, Redrive: string(q.Effect)}
+	info := QueueInfo{Queue: q.Name, Store: q.Backend.Kind, Redrive: string(q.Effect), Most: q.Approval.MaxMessages}
+	if q.Limits != (policy.Limits{}) {
+		info.Limits = q.Limits.String()
+	}
 	if len(q.Rules) > 0 {
 		info.Redrive = "depends"
 	}
@@ -82,7 +89,7 @@ func (c *call) queueInfo(ctx context.Context, q *policy.Queue, open []ledger.Pla
 }
 
 func (info *QueueInfo) fill(d backends.Depth) {
-	info.Letters, info.AtLeast = d.Letters, d.Capped
+	info.Letters, info.AtLeast = &d.Letters, d.Capped
 	info.Oldest, info.Newest, info.Expires = stamp(d.Oldest), stamp(d.Newest), stamp(d.Expires)
 }
 

@@ -162,6 +162,13 @@ type seen struct {
 
 type shownAttr struct{ name, value string }
 
+// needsBody reports whether a listing must read bodies: to find in them what is
+// to be hidden, or because the shape of the payload is all that tells groups
+// apart.
+func (t *target) needsBody() bool {
+	return redactor{t.q.Redact}.needsBody() || !t.store.Can(t.q.Name).Reasons
+}
+
 // look makes a letter fit to be shown. The class is judged on the raw text: what
 // the policy forbids must not depend on what it hides.
 func (t *target) look(p *policy.Policy, d *backends.DeadLetter, reveal bool) seen {
@@ -185,14 +192,16 @@ func (t *target) look(p *policy.Policy, d *backends.DeadLetter, reveal bool) see
 	}
 	v.class, v.shown = p.Classify(string(d.Reason.Verdict), d.Reason.Code.Raw(), d.Reason.Message.Raw())
 	v.group, v.label = backends.Fingerprint(backends.Symptom{
-		Code: v.code, Message: v.message, Stack: v.stack, Queue: t.q.Name, Job: v.job, Shape: v.shape(),
+		Code: v.code, Message: v.message, Stack: v.stack, Queue: t.q.Name, Job: v.job, Shape: t.shape(&v),
 	})
 	return v
 }
 
-// shape is asked for only where there is no reason: it needs the body.
-func (v *seen) shape() string {
-	if v.message != "" || v.stack != "" || v.code != "" || len(v.body.data) == 0 {
+// shape is the payload's, in stores without reasons. Where a store has them, a
+// letter without one is grouped by its origin alone: a listing has not read its
+// body, and a letter must be in the same group wherever it is seen.
+func (t *target) shape(v *seen) string {
+	if t.store.Can(t.q.Name).Reasons || len(v.body.data) == 0 {
 		return ""
 	}
 	return rawjson.Shape(v.body.data)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 	"github.com/redrive-mcp/redrive-mcp/policy"
@@ -153,6 +154,7 @@ func (c *call) request(ctx context.Context, args RedriveArgs, sel choice, fixAt 
 // dryRun says what would happen, as far as that can be known now.
 func (c *call) dryRun(ctx context.Context, d *draft) (*RequestResult, error) {
 	res := d.result("dry_run")
+	res.WouldBe = string(d.effect)
 	res.Next = fmt.Sprintf("Nothing was requested. Without dry_run this would be: %s.", d.effect)
 	if why := c.st.stopped(); why != "" {
 		res.Next = "Nothing was requested, and now it would be refused: redrives are stopped for everyone: " + why + "."
@@ -209,7 +211,7 @@ func (c *call) prepare(ctx context.Context, d *draft) error {
 			return err
 		}
 	}
-	more, err := c.resolve(ctx, d.t, &d.sel)
+	more, err := c.resolve(ctx, d.t, &d.sel, func(refs []backends.Ref) ([]string, error) { return c.free(ctx, d, refs) })
 	if err != nil {
 		return err
 	}
@@ -224,6 +226,34 @@ func (c *call) prepare(ctx context.Context, d *draft) error {
 	}
 	d.denied, err = c.st.ledger.Denials(ctx, d.t.at.Letters(), d.sel.ids)
 	return err
+}
+
+// free leaves out letters of a group that another request has, or that a person
+// denied as they are, so that they do not take the places of others.
+func (c *call) free(ctx context.Context, d *draft, refs []backends.Ref) (ids []string, err error) {
+	all := refIDs(refs)
+	claims, err := c.st.ledger.Claims(ctx, d.t.at.Letters(), all)
+	if err != nil {
+		return nil, err
+	}
+	denied, err := c.st.ledger.Denials(ctx, d.t.at.Letters(), all)
+	for _, r := range refs {
+		by := claims[r.ID]
+		den, no := denied[r.ID]
+		switch {
+		case by != "" && (d.replace == nil || by != d.replace.ID):
+			d.leave(r.ID, "claimed", "request "+by+" has it")
+		case no && d.ch == nil && c.caller.Kind == KindAgent && den.Mark == r.Mark && den.SameBody(nil):
+			d.leave(r.ID, "denied", denialSentence(den))
+		default:
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids, err
+}
+
+func denialSentence(d ledger.Denial) string {
+	return fmt.Sprintf("a person denied it in %s (%s); it may be requested again after %s", d.Plan, quote(d.Why), stamp(d.Until))
 }
 
 func (c *call) takePatch(ctx context.Context, d *draft) error {

@@ -15,15 +15,17 @@ type QueuesResult struct {
 // QueueInfo is one queue of the policy.
 type QueueInfo struct {
 	Queue    string   `json:"queue"`
-	Store    string   `json:"store"` // postgres, sqlite …
-	Letters  int      `json:"letters"`
+	Store    string   `json:"store"`              // postgres, sqlite …
+	Letters  *int     `json:"letters,omitempty"`  // absent where the store does not answer
 	AtLeast  bool     `json:"at_least,omitempty"` // there are more than `letters`
 	Oldest   string   `json:"oldest,omitempty"`
 	Newest   string   `json:"newest,omitempty"`
 	Expires  string   `json:"first_expiry,omitempty"`
-	Redrive  string   `json:"redrive"`         // direct, approval, never; "depends" where rules decide
-	Rules    []string `json:"rules,omitempty"` // detailed: each rule in a sentence
-	Patch    []string `json:"patch,omitempty"` // paths that a patch may change
+	Redrive  string   `json:"redrive"`          // direct, approval, never; "depends" where rules decide
+	Rules    []string `json:"rules,omitempty"`  // detailed: each rule in a sentence
+	Limits   string   `json:"limits,omitempty"` // of redrives without a person
+	Most     int      `json:"max_messages"`     // letters in one request
+	Patch    []string `json:"patch,omitempty"`  // paths that a patch may change
 	Open     int      `json:"open_requests"`
 	Pending  int      `json:"pending"`
 	Unknown  int      `json:"unknown,omitempty"` // messages whose outcome a person must settle
@@ -31,6 +33,14 @@ type QueueInfo struct {
 	TimeLeft string   `json:"time_left,omitempty"` // of the pending request that expires first
 	Error    string   `json:"error,omitempty"`     // the store does not answer: our sentence
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Count is the number of letters, 0 where the store does not answer.
+func (q QueueInfo) Count() int {
+	if q.Letters == nil {
+		return 0
+	}
+	return *q.Letters
 }
 
 // GroupResult answers group_dead_letters.
@@ -41,6 +51,7 @@ type GroupResult struct {
 	Groups   []GroupInfo `json:"groups"`
 	Others   int         `json:"other_groups,omitempty"`  // groups beyond the limit
 	OtherSum int         `json:"other_letters,omitempty"` // letters in them
+	Most     int         `json:"-"`                       // letters in one request, for hints; list_queues tells agents
 	Text     string      `json:"text"`                    // "[1] label" for each group
 	Next     string      `json:"next"`
 }
@@ -78,7 +89,7 @@ type LetterInfo struct {
 	Code     string `json:"code,omitempty"`
 	Died     string `json:"died,omitempty"`
 	Attempts string `json:"attempts,omitempty"` // "3 of 3"
-	Size     int    `json:"payload_bytes"`
+	Size     int    `json:"payload_bytes,omitempty"`
 	Replays  int    `json:"replays,omitempty"`
 	Claimed  string `json:"claimed_by,omitempty"` // request id
 }
@@ -153,8 +164,9 @@ type PatchResult struct {
 
 // ItemWhy is one letter and what stands against it, in our words.
 type ItemWhy struct {
-	ID  string `json:"id"`
-	Why string `json:"why"`
+	ID      string `json:"id"`
+	Why     string `json:"why"`
+	Letters int    `json:"letters,omitempty"` // so many letters have the same; id is one of them
 }
 
 // RequestResult answers request_redrive and get_redrive for one request.
@@ -176,7 +188,9 @@ type RequestResult struct {
 	Failed    int            `json:"failed,omitempty"`
 	Unknown   int            `json:"unknown,omitempty"`
 	Waiting   int            `json:"waiting,omitempty"`
-	Items     []ItemOutcome  `json:"items,omitempty"` // concise: those not sent, up to 20
+	Released  int            `json:"released,omitempty"` // not sent, and free to be requested again
+	WouldBe   string         `json:"would_be,omitempty"` // of a dry run: direct or approval
+	Items     []ItemOutcome  `json:"items,omitempty"`    // concise: those not sent, up to 20
 	Expires   string         `json:"expires,omitempty"`
 	NotAfter  string         `json:"not_after,omitempty"`
 	Effect    string         `json:"effect,omitempty"`   // what a redrive does in this store

@@ -165,7 +165,7 @@ func (c *call) fixText(ctx context.Context, t *target, doc *plan.Plan) string {
 	}
 	text += " at " + stamp(at)
 	since := 0
-	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, Bodies: redactor{t.q.Redact}.needsBody()}) {
+	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, Bodies: t.needsBody()}) {
 		if err != nil || d.Times.Dead.Before(at) {
 			break
 		}

@@ -93,7 +93,7 @@ func (c *call) result(ctx context.Context, row ledger.Plan, detailed bool) (Requ
 		Waiting: n.Waiting, Effect: doc.Effect, NotAfter: stamp(doc.NotAfter), Decided: stamp(row.Decided),
 	}
 	if !row.State.Open() {
-		res.Waiting = 0 // what was not sent is released
+		res.Released, res.Waiting = res.Waiting, 0
 	}
 	if row.State == ledger.Pending {
 		res.Expires = stamp(row.Expires)

@@ -95,7 +95,7 @@ func (w *warrant) check(ctx context.Context) error {
 		return err
 	}
 	if row.State == ledger.Stopping {
-		return haltedError{"it was cancelled: " + row.Why}
+		return haltedError{"it was " + row.Why}
 	}
 	now, err := w.c.st.ledger.Now()
 	if err != nil {

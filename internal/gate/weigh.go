@@ -80,7 +80,7 @@ func (c *call) weighOne(d *draft, l *backends.DeadLetter) error {
 func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, it ledger.Item, patched bool) error {
 	if c.caller.Kind == KindAgent {
 		if den, ok := d.denied[l.ID]; ok && den.Mark == l.Mark && den.SameBody(it.Body) {
-			d.leave(l.ID, "denied", fmt.Sprintf("a person denied it in %s; it may be requested again after %s", den.Plan, stamp(den.Until)))
+			d.leave(l.ID, "denied", denialSentence(den))
 			return nil
 		}
 	}
@@ -142,9 +142,7 @@ func (d *draft) weighLimits(l *backends.DeadLetter, dec policy.Decision) {
 
 func (d *draft) leave(id, why, sentence string) {
 	d.leftOut[why]++
-	if len(d.why) < maxWhy {
-		d.why = append(d.why, ItemWhy{ID: showID(id), Why: sentence})
-	}
+	d.why = addWhy(d.why, id, sentence)
 }
 
 // conclude decides about the request as a whole.
@@ -220,10 +218,29 @@ func (d *draft) refuse(left int) error {
 	}
 	fmt.Fprintf(&b, "Nothing is requested: %d of %d letters cannot be redriven.", left, left+len(d.items))
 	for _, w := range d.why[:min(3, len(d.why))] {
-		fmt.Fprintf(&b, " %s: %s.", quote(w.ID), w.Why)
+		name := quote(w.ID)
+		if w.Letters > 1 {
+			name = fmt.Sprintf("%s and %d more", name, w.Letters-1)
+		}
+		fmt.Fprintf(&b, " %s: %s.", name, w.Why)
 	}
 	if len(d.items) > 0 {
 		b.WriteString(" Leave these ids out, or settle them first.")
 	}
 	return refuse(code, "%s", b.String())
+}
+
+// addWhy notes what stands against a letter, each sentence once with the number
+// of letters that it is about.
+func addWhy(list []ItemWhy, id, sentence string) []ItemWhy {
+	for i := range list {
+		if list[i].Why == sentence {
+			list[i].Letters = max(list[i].Letters, 1) + 1
+			return list
+		}
+	}
+	if len(list) == maxWhy {
+		return list
+	}
+	return append(list, ItemWhy{ID: showID(id), Why: sentence})
 }

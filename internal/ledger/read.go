@@ -231,6 +231,7 @@ type Denial struct {
 	Mark  string
 	Body  []byte // nil: as stored
 	Until time.Time
+	Why   string // the person's words
 
 	earlier *Denial // of the same death, and still holding
 }
@@ -251,7 +252,7 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 		return nil, err
 	}
 	now, _ := l.Now()
-	rows, err := l.read.QueryContext(ctx, `SELECT i.id, i.mark, i.body, i.body IS NULL, p.id, p.deny_until FROM plans p JOIN items i ON i.plan = p.id
+	rows, err := l.read.QueryContext(ctx, `SELECT i.id, i.mark, i.body, i.body IS NULL, p.id, p.why, p.deny_until FROM plans p JOIN items i ON i.plan = p.id
 		WHERE p.deny_until > ? AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) ORDER BY p.decided, p.deny_until`, micros(now), letters, string(arg))
 	if err != nil {
 		return nil, wrap("looking for denials", err)
@@ -264,7 +265,7 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 		var body []byte
 		var null bool
 		var until int64
-		if err := rows.Scan(&id, &d.Mark, &body, &null, &d.Plan, &until); err != nil {
+		if err := rows.Scan(&id, &d.Mark, &body, &null, &d.Plan, &d.Why, &until); err != nil {
 			return nil, err
 		}
 		d.Body, d.Until = blob(body, null), fromMicros(until)
