@@ -26,6 +26,8 @@ type engine interface {
 	describe(ctx context.Context, t tx, name Table) (*catalog, error)
 	// audit checks what the role of t may do, and what an operator should know.
 	audit(ctx context.Context, t tx, p purpose, s *Store, m *mapping) (warnings []string, err error)
+	// mayUpdate fails if the role of t may not update some columns of the table.
+	mayUpdate(ctx context.Context, t tx, m *mapping, columns []string) error
 	// unindexed warns when no index serves a listing. It may leave t with
 	// settings that make other statements slow.
 	unindexed(ctx context.Context, t tx, m *mapping) (warnings []string, err error)

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
 // postgres is one database through one or two roles.
@@ -19,6 +17,7 @@ import (
 // session to somebody else at the end of each transaction.
 type postgres struct {
 	roles [2]*pool // by purpose; the role that writes is nil if there is none
+	mute  error    // why there is none
 	setup string   // the settings of each transaction
 	limit time.Duration
 }
@@ -65,8 +64,7 @@ func settings(times Timeouts, session map[string]string) string {
 func (e *postgres) begin(ctx context.Context, p purpose) (tx, error) {
 	role := e.roles[p]
 	if role == nil {
-		return nil, backends.Errorf(backends.NoAccess, nil, "the policy names no role that may write").
-			WithHint("add write_env to the backend")
+		return nil, e.mute
 	}
 	begin := "BEGIN ISOLATION LEVEL READ COMMITTED; "
 	if p == look {

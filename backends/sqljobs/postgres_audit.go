@@ -38,6 +38,10 @@ func (e *postgres) audit(ctx context.Context, t tx, p purpose, s *Store, m *mapp
 	return append(optional, triggers...), err
 }
 
+func (e *postgres) mayUpdate(ctx context.Context, t tx, m *mapping, columns []string) error {
+	return e.may(ctx, t, m.cat, "UPDATE", columns)
+}
+
 // may checks privileges on columns. A missing one is named with its GRANT.
 func (e *postgres) may(ctx context.Context, t tx, c *catalog, privilege string, columns []string) error {
 	s := e.dialect().stmt("SELECT a.attname, pg_catalog.has_column_privilege(a.attrelid, a.attnum, ")

@@ -56,6 +56,8 @@ func (b *PostgresBackend) checkEnv() error {
 		}
 	}
 	switch {
+	case b.DSNEnv == "" && b.ReadEnv == "" && b.WriteEnv != "":
+		return faultAt("read_env", "name the variable of a role that only reads, or use dsn_env where one role does both", "write_env stands alone, and looking never uses the role that writes")
 	case b.DSNEnv == "" && b.ReadEnv == "":
 		return faultAt("dsn_env", "name the variable that holds the connection string, or two with read_env and write_env", "no environment variable is named")
 	case b.DSNEnv != "" && (b.ReadEnv != "" || b.WriteEnv != ""):
@@ -96,19 +98,7 @@ func openPostgres(c backends.Config, n *neighbours) (backends.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	readEnv, writeEnv := b.ReadEnv, b.WriteEnv
-	if b.DSNEnv != "" {
-		readEnv, writeEnv = b.DSNEnv, b.DSNEnv
-	}
-	read, err := lookupDSN(c, readEnv)
-	if err != nil {
-		return nil, err
-	}
-	write, err := lookupDSN(c, writeEnv)
-	if err != nil {
-		return nil, err
-	}
-	e, err := newPostgres(read, write, b.Timeouts, b.Session)
+	e, err := b.engine(c)
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +110,37 @@ func openPostgres(c backends.Config, n *neighbours) (backends.Store, error) {
 	return s, nil
 }
 
-// lookupDSN reads the connection string that a variable holds, nil for none.
-func lookupDSN(c backends.Config, env string) (*pgconn.Config, error) {
-	if env == "" {
-		return nil, nil
+// engine makes the roles. Looking needs the one that reads; what is wrong with
+// the one that writes is said when something is to be written.
+func (b *PostgresBackend) engine(c backends.Config) (*postgres, error) {
+	readEnv, writeEnv := b.ReadEnv, b.WriteEnv
+	if b.DSNEnv != "" {
+		readEnv, writeEnv = b.DSNEnv, b.DSNEnv
 	}
+	read, err := lookupDSN(c, readEnv)
+	if err != nil {
+		return nil, err
+	}
+	var write *pgconn.Config
+	var mute error = backends.Errorf(backends.NoAccess, nil, "the policy names no role that may write").
+		WithHint("add write_env to the backend")
+	if writeEnv != "" {
+		write, mute = lookupDSN(c, writeEnv)
+	}
+	e, err := newPostgres(read, write, b.Timeouts, b.Session)
+	if err != nil {
+		return nil, err
+	}
+	e.mute = mute
+	return e, nil
+}
+
+// lookupDSN reads the connection string that a variable holds.
+func lookupDSN(c backends.Config, env string) (*pgconn.Config, error) {
 	dsn, ok := c.Env(env)
 	if !ok || dsn == "" {
-		return nil, backends.Errorf(backends.BadMapping, nil, "the environment variable %s is not set", env)
+		return nil, backends.Errorf(backends.BadMapping, nil, "the environment variable %s is not set", env).
+			WithHint("set %s where redrive-mcp runs and start it anew", env)
 	}
 	cfg, err := parseDSN(dsn)
 	if err != nil {

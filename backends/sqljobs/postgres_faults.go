@@ -36,7 +36,7 @@ var states = map[string]fault{
 	"55P03": {code: backends.Busy, sentence: "another session holds the rows", hint: "try again in a minute"},
 	"40001": {code: backends.Busy, sentence: "another session changed the rows at the same time", retry: true},
 	"40P01": {code: backends.Busy, sentence: "another session changed the rows at the same time", retry: true},
-	"42501": {code: backends.NoAccess, sentence: "the role lacks a privilege", hint: "docs/job-tables.md lists the grants"},
+	"42501": {code: backends.NoAccess, sentence: "the role lacks a privilege, or a row policy refuses the row", hint: "a trigger of the table may need a grant of its own; redrive-mcp doctor names the triggers"},
 	"42P01": {code: backends.BadMapping, sentence: "a table of the policy does not exist", hint: hintMissing},
 	"42703": {code: backends.BadMapping, sentence: "a column of the policy does not exist", hint: hintMissing},
 	"22P02": {code: backends.BadMapping, sentence: "a value is not possible in its column", hint: "check jobs.dead, the values that a redrive sets, and the queue's name", badInput: true},

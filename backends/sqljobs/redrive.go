@@ -2,6 +2,7 @@ package sqljobs
 
 import (
 	"context"
+	"slices"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
@@ -62,18 +63,34 @@ func (b *batch) run(ctx context.Context) error {
 		f := b.store.engine.fault(err)
 		switch {
 		case b.intended:
-			return b.store.explain(err)
+			return b.explain(ctx, err)
 		case f.badInput && try == 1:
 			if err := b.sieve(ctx); err != nil {
-				return b.store.explain(err)
+				return b.explain(ctx, err)
 			}
 		case f.retry && try < tries:
 		case f.retry:
 			return b.giveUp(ctx)
 		default:
-			return b.store.explain(err)
+			return b.explain(ctx, err)
 		}
 	}
+}
+
+// explain names a missing privilege: also one that only this batch needs.
+func (b *batch) explain(ctx context.Context, err error) error {
+	var columns []string
+	j := b.m.jobs
+	if isCount(b.attempts) {
+		columns = append(columns, j.MaxAttempts)
+	}
+	if slices.ContainsFunc(b.items, func(it backends.Item) bool { return it.Body != nil }) {
+		columns = append(columns, j.Payload.Column)
+	}
+	if j.Redrive.Update == nil {
+		columns = nil // a new row takes both with its INSERT
+	}
+	return b.store.denied(ctx, b.m, columns, err)
 }
 
 // sieve sets aside the items whose ids cannot be ids of this table.

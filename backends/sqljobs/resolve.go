@@ -37,7 +37,7 @@ func (s *Store) Resolve(ctx context.Context, queue string, doubts []backends.Dou
 	for _, ticket := range sortedKeys(byTicket) {
 		outcomes, err := s.settleTicket(ctx, m, ticket, byTicket[ticket])
 		if err != nil {
-			return s.explain(err)
+			return s.denied(ctx, m, nil, err)
 		}
 		if err := j.Record(ctx, outcomes...); err != nil {
 			return err

@@ -103,4 +103,7 @@ func (e *sqlite) audit(ctx context.Context, t tx, p purpose, _ *Store, m *mappin
 	return warnings, err
 }
 
+// mayUpdate is nil: a file has no privileges on columns.
+func (e *sqlite) mayUpdate(context.Context, tx, *mapping, []string) error { return nil }
+
 func (e *sqlite) wake(context.Context, *Notify, string) error { return nil }
