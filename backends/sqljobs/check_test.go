@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 		{"dsn in place of a name", "dsn_env: APP_DSN", "dsn_env: postgres://u:hunter2@h/db", "dsn_env"},
 		{"no dsn", "dsn_env: APP_DSN", "timeouts: {lock: 1s}", "dsn_env"},
 		{"both dsns", "dsn_env: APP_DSN", "dsn_env: A\nread_env: B", "dsn_env"},
-		{"write alone", "dsn_env: APP_DSN", "write_env: B", "dsn_env"},
+		{"write alone", "dsn_env: APP_DSN", "write_env: B", "read_env"},
 		{"setting", "dsn_env: APP_DSN", "dsn_env: A\nsession: {a: \"x\\ny\"}", "session.a"},
 		{"receipts unqualified", "redrive.receipts", "receipts", "receipts"},
 		{"table unqualified", "app.jobs", "jobs", "jobs.table"},
@@ -162,5 +162,34 @@ func TestSQLiteCheck(t *testing.T) {
 		if (c.key == "") != (err == nil) || e != nil && e.Key != c.key {
 			t.Errorf("%q for %q gives %v, want a fault at %q", c.new, c.old, err, c.key)
 		}
+	}
+}
+
+// TestEffect: what a redrive does is one sentence that is true for each way to
+// give attempts.
+func TestEffect(t *testing.T) {
+	const update = "the same row of jobs is queued again by setting failed_at, status, in one transaction"
+	mapping := func(attempts, how string) string {
+		return "jobs: {table: jobs, id: id, payload: payload, dead: {column: status, in: [failed]}, dead_at: failed_at, " + attempts + "redrive: {" + how + "}}"
+	}
+	const set = "update: {set: {status: queued, failed_at: null}}"
+	for _, c := range []struct{ attempts, how, want string }{
+		{"", set, update},
+		{"attempts: tries, ", set, update + "; a reset of the attempts sets tries to 0"},
+		{"attempts: tries, max_attempts: most, ", set, update + "; a reset of the attempts sets tries to 0, and a number of further ones sets most"},
+		{"max_attempts: most, ", set, update},
+		{"attempts: tries, ", "insert: {into: live, columns: {payload: payload}, returning: id, mark: {status: replayed}}",
+			"a new row is inserted into live and the dead row is marked in jobs, in one transaction"},
+	} {
+		b := sqljobs.SQLite().NewBackend()
+		fill(t, "file: jobs.db\n"+mapping(c.attempts, c.how), b)
+		st, err := sqljobs.SQLite().Open(backends.Config{Name: "app", Backend: b, Sources: map[string]any{"jobs": &sqljobs.Source{}}, Folder: t.TempDir()})
+		if err != nil {
+			t.Fatalf("%s%s: %v", c.attempts, c.how, err)
+		}
+		if got := st.Can("jobs").Effect; got != c.want {
+			t.Errorf("%s%s: %q, want %q", c.attempts, c.how, got, c.want)
+		}
+		st.Close()
 	}
 }

@@ -54,8 +54,19 @@ func (s *Store) effect() string {
 		}
 		return fmt.Sprintf("a new row is inserted into %s and the dead row is %s, in one transaction", in.Into, fate)
 	}
-	return fmt.Sprintf("the same row of %s is queued again by setting %s, in one transaction",
-		j.Table, strings.Join(sortedKeys(j.Redrive.changes()), ", "))
+	return fmt.Sprintf("the same row of %s is queued again by setting %s, in one transaction%s",
+		j.Table, strings.Join(sortedKeys(j.Redrive.changes()), ", "), j.tells())
+}
+
+// tells says what becomes of the attempts, whatever an order gives.
+func (j *Jobs) tells() string {
+	switch {
+	case j.Attempts == "":
+		return ""
+	case j.MaxAttempts == "":
+		return fmt.Sprintf("; a reset of the attempts sets %s to 0", j.Attempts)
+	}
+	return fmt.Sprintf("; a reset of the attempts sets %s to 0, and a number of further ones sets %s", j.Attempts, j.MaxAttempts)
 }
 
 // Target is the identity of the table that the live connection leads to.
