@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"flag"
-	"strings"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
 )
@@ -15,7 +14,7 @@ func denyCommand() command {
 		long:    "Records a final no. Its letters are free again; the same request by an agent is refused for as long as the policy's deny_for says.",
 		example: "redrive-mcp deny r-7k2m9q --reason 'the bank is still down'",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			a.jsonFlag(f)
 			reason := f.String("reason", "", "why, in your own `WORDS`; needed")
 			return func(ctx context.Context, args []string) error {
@@ -41,14 +40,14 @@ func cancelCommand() command {
 		long:    "Withdraws a request that waits, or stops one that runs between two messages. What was not sent is free again. It works on a full disk.",
 		example: "redrive-mcp cancel r-7k2m9q --reason 'wrong group'",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			a.jsonFlag(f)
 			reason := f.String("reason", "", "why, in your own `WORDS`")
 			return func(ctx context.Context, args []string) error {
 				return a.person(ctx, func(p *gate.Person) error {
 					r, err := p.CancelRedrive(ctx, gate.CancelArgs{RequestID: args[0], Reason: *reason})
 					if err != nil {
-						return err
+						return stateExit(err, exitNothing)
 					}
 					return a.printStatus(r)
 				})
@@ -81,11 +80,11 @@ func resolveCommand() command {
 }
 
 func setupResolve(a *app, f *flag.FlagSet) action {
-	a.policyFlag(f)
+	a.personFlags(f)
 	a.jsonFlag(f)
 	sent := f.Bool("sent", false, "they were sent")
 	notSent := f.Bool("not-sent", false, "they were not sent")
-	ids := f.String("ids", "", "only these messages, `A,B`; else all unknown ones of the request")
+	ids := f.String("ids", "", "only these messages, `A,B` (a composite id is a JSON array); else all unknown ones of the request")
 	reason := f.String("reason", "", "how you know, in your own `WORDS`; needed")
 	return func(ctx context.Context, args []string) error {
 		switch {
@@ -94,12 +93,8 @@ func setupResolve(a *app, f *flag.FlagSet) action {
 		case *reason == "":
 			return wrongUse("resolve: --reason is missing").hint("say how you know; the audit log keeps it")
 		}
-		var only []string
-		if *ids != "" {
-			only = strings.Split(*ids, ",")
-		}
 		return a.person(ctx, func(p *gate.Person) error {
-			r, err := p.Settle(ctx, args[0], only, *sent, *reason)
+			r, err := p.Settle(ctx, args[0], splitIDs(*ids), *sent, *reason)
 			if err != nil {
 				return err
 			}

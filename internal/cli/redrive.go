@@ -37,10 +37,10 @@ type redriveFlags struct {
 
 func setupRedrive(a *app, f *flag.FlagSet) action {
 	var r redriveFlags
-	a.policyFlag(f)
+	a.personFlags(f)
 	a.jsonFlag(f)
 	f.StringVar(&r.ID, "id", "", "one letter, by its `ID`")
-	f.StringVar(&r.ids, "ids", "", "several letters, `A,B`: ids without commas in them")
+	f.StringVar(&r.ids, "ids", "", "several letters, `A,B`; a composite id is a JSON array, as letters prints it")
 	f.StringVar(&r.Group, "group", "", "all letters of error group `G`")
 	f.StringVar(&r.AsOf, "as-of", "", "with --group: only what was dead at `T`")
 	f.IntVar(&r.MaxMessages, "max", 0, "with --group: at most `N` letters")
@@ -76,7 +76,7 @@ func (r *redriveFlags) check() error {
 		return wrongUse("redrive: --fix-at needs --fix")
 	}
 	if r.ids != "" {
-		r.IDs = strings.Split(r.ids, ",")
+		r.IDs = splitIDs(r.ids)
 	}
 	if r.fix.Ref != "" {
 		r.Fix = &r.fix
@@ -145,10 +145,24 @@ func (a *app) patch(ctx context.Context, p *gate.Person, r *redriveFlags) error 
 		a.printPatch(result)
 	}
 	if result.PatchID == "" {
-		return fail(exitFailed, "the patch applies to none of the letters")
+		code := exitFailed
+		if forbidden(result) {
+			code = exitRefused
+		}
+		return fail(code, "the patch applies to none of the letters")
 	}
 	r.PatchID = result.PatchID
 	return nil
+}
+
+// forbidden says whether it is the policy that keeps a patch from applying.
+func forbidden(r *gate.PatchResult) bool {
+	for _, w := range r.Why {
+		if !strings.Contains(w.Why, "the policy allows ") && !strings.Contains(w.Why, "the policy hides ") {
+			return false
+		}
+	}
+	return len(r.Why) > 0
 }
 
 func (a *app) printPatch(r *gate.PatchResult) {
