@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
+	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 )
 
 // execute runs an approved request to its end, with a progress bar.
@@ -15,7 +17,7 @@ func (a *app) execute(ctx context.Context, p *gate.Person, asked gate.RequestRes
 	r, err := p.Run(ctx, asked.RequestID, bar.request)
 	bar.clear()
 	if err != nil {
-		return a.cutShort(ctx, p, asked.RequestID, err)
+		return a.cutShort(ctx, p, asked, err)
 	}
 	if !a.json {
 		a.heading("run")
@@ -25,19 +27,55 @@ func (a *app) execute(ctx context.Context, p *gate.Person, asked gate.RequestRes
 
 // cutShort shows what a run that ended early did all the same. Where it was
 // Ctrl-C that ended it, that is the whole story; else the error is told, too.
-func (a *app) cutShort(ctx context.Context, p *gate.Person, id string, err error) error {
-	s, showErr := p.Show(context.WithoutCancel(ctx), id, false)
-	if showErr != nil || s.Request.Status == statusApproved {
+func (a *app) cutShort(ctx context.Context, p *gate.Person, asked gate.RequestResult, err error) error {
+	s, showErr := p.Show(context.WithoutCancel(ctx), asked.RequestID, false)
+	if showErr != nil {
 		return err
+	}
+	switch now := s.Request.Status; {
+	case now == statusApproved:
+		return notBegun(asked.RequestID, err)
+	case now == asked.Status && now != statusRunning:
+		return stateExit(err, exitNothing)
 	}
 	if !a.json {
 		a.heading("run")
 	}
 	said := a.printResult(ctx, s.Request)
-	if ctx.Err() != nil && said != nil {
+	switch {
+	case ctx.Err() != nil && said != nil:
 		return said
+	case s.Request.Status == statusVoid:
+		return stateExit(err, exitRefused)
 	}
 	return err
+}
+
+// notBegun is the error of a run that left an approved request as it was.
+func notBegun(id string, err error) error {
+	if !stopped(err) {
+		return err
+	}
+	return fail(exitRefused, "%w", err).
+		hint("the approval is recorded: %s resume, once it is safe, then %s run %s", program, program, oneLine(id))
+}
+
+// stopped says whether a person's stop kept a run from starting.
+func stopped(err error) bool {
+	r, ok := errors.AsType[*gate.Refusal](err)
+	return ok && (r.Code == gate.CodeStopped || r.Cause != nil && strings.HasPrefix(r.Cause.Error(), "redrives are stopped for everyone"))
+}
+
+// lostRace says whether another executor was faster.
+func lostRace(err error) bool {
+	if _, ok := errors.AsType[*ledger.FenceError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*ledger.MoveError](err); ok {
+		return true
+	}
+	r, ok := errors.AsType[*gate.Refusal](err)
+	return ok && r.Code == gate.CodeState && strings.HasSuffix(r.Sentence, "there is nothing to run.")
 }
 
 // progress draws one line on standard error, over and over, if that is a

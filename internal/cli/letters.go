@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
@@ -36,7 +39,7 @@ type lettersFlags struct {
 
 func setupLetters(a *app, f *flag.FlagSet) action {
 	var l lettersFlags
-	a.policyFlag(f)
+	a.personFlags(f)
 	a.jsonFlag(f)
 	f.StringVar(&l.filter.Group, "group", "", "only error group `G`")
 	f.StringVar(&l.filter.ErrorClass, "class", "", "only `C`: permanent, transient, not_failed or unknown")
@@ -46,7 +49,7 @@ func setupLetters(a *app, f *flag.FlagSet) action {
 	f.StringVar(&l.filter.Since, "since", "", "only those that died at or after `T` (2026-12-01T03:00:00Z)")
 	f.StringVar(&l.filter.Until, "until", "", "only those that died before `T`")
 	f.StringVar(&l.asOf, "as-of", "", "the listing as it was at `T`")
-	f.IntVar(&l.limit, "limit", 0, "at most `N` letters or groups")
+	f.Func("limit", "at most `N` letters or groups", l.setLimit)
 	f.StringVar(&l.cursor, "cursor", "", "go on where an earlier listing ended: its cursor `C`")
 	f.BoolVar(&l.groups, "groups", false, "count by error group")
 	f.StringVar(&l.id, "id", "", "show one letter, by its `ID`")
@@ -58,6 +61,14 @@ func setupLetters(a *app, f *flag.FlagSet) action {
 		}
 		return a.person(ctx, func(p *gate.Person) error { return a.letters(ctx, p, args[0], l) })
 	}
+}
+
+// setLimit refuses 0, which the gate would take for no limit given.
+func (l *lettersFlags) setLimit(text string) (err error) {
+	if l.limit, err = strconv.Atoi(text); err != nil || l.limit < 1 {
+		return errors.New("a whole number of 1 or more is needed")
+	}
+	return nil
 }
 
 func (l *lettersFlags) check() error {
@@ -154,8 +165,17 @@ func (a *app) groups(ctx context.Context, p *gate.Person, args gate.GroupArgs) e
 		a.printf("and %s with %s\n", count(r.Others, "more group"), count(r.OtherSum, "letter"))
 	}
 	a.notef("%s looked at, as of %s", count(r.Scanned, "letter"), r.AsOf)
-	g := r.Groups[0]
-	a.nextf("%[1]s letters %[2]s --group %[3]s, or %[1]s redrive %[2]s --group %[3]s --as-of %[4]s --max %[5]d --reason TEXT --dry-run",
-		program, oneLine(args.Queue), word(g.Group), r.AsOf, g.Count)
+	a.nextAfterGroups(r)
 	return nil
+}
+
+// nextAfterGroups says how to look at the largest group and how to redrive it,
+// as many letters at a time as the policy takes in one request.
+func (a *app) nextAfterGroups(r *gate.GroupResult) {
+	g, most, cut := r.Groups[0], r.Groups[0].Count, ""
+	if r.Most > 0 && most > r.Most {
+		most, cut = r.Most, fmt.Sprintf(" (at most %s at a time)", number(r.Most))
+	}
+	a.nextf("%[1]s letters %[2]s --group %[3]s, or %[1]s redrive %[2]s --group %[3]s --as-of %[4]s --max %[5]d --reason TEXT --dry-run%[6]s",
+		program, oneLine(r.Queue), word(g.Group), r.AsOf, most, cut)
 }

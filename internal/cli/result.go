@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -55,12 +56,19 @@ func statusError(r gate.RequestResult) error {
 }
 
 func (a *app) printRequest(r gate.RequestResult) {
+	a.printSummary(r)
+	a.printItems(r.Items)
+}
+
+// printSummary prints what there is to say of a request as a whole.
+func (a *app) printSummary(r gate.RequestResult) {
 	a.printf("%-17s %s\n", "request", strings.TrimSpace(oneLine(r.RequestID)+" "+a.onOut(statusStyle(r.Status), oneLine(r.Status))))
 	a.printFacts([][2]string{
 		{"queue", r.Queue},
 		{"digest", r.Digest},
 		{"messages", number(r.Messages)},
 		{"left out", leftOut(r.LeftOut)},
+		{"would be", r.WouldBe},
 		{"rule", r.Rule},
 		{"why", r.Why},
 		{"needs", r.Who},
@@ -71,19 +79,34 @@ func (a *app) printRequest(r gate.RequestResult) {
 		{"expires", a.both(r.Expires)},
 		{"not after", a.both(r.NotAfter)},
 	})
-	a.printItems(r.Items)
 }
 
+// printItems prints messages one by one, first those that were not sent.
 func (a *app) printItems(items []gate.ItemOutcome) {
 	if len(items) == 0 {
 		return
 	}
 	a.printf("\n")
 	t := table{titles: []string{"ID", "OUTCOME", "NEW ID", "WHY"}}
-	for _, i := range items {
+	for _, i := range unsentFirst(items) {
 		t.add(cell{text: i.ID}, cell{i.Outcome, statusStyle(i.Outcome)}, cell{text: i.NewID}, cell{text: i.Why})
 	}
 	a.table(t)
+}
+
+func unsentFirst(items []gate.ItemOutcome) []gate.ItemOutcome {
+	sorted := slices.Clone(items)
+	slices.SortStableFunc(sorted, func(x, y gate.ItemOutcome) int {
+		return cmp.Compare(sent(x.Outcome), sent(y.Outcome))
+	})
+	return sorted
+}
+
+func sent(outcome string) int {
+	if outcome == "sent" {
+		return 1
+	}
+	return 0
 }
 
 func statusStyle(status string) style {
@@ -112,7 +135,7 @@ func tally(r gate.RequestResult) string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{r.Unknown, "unknown"}, {r.Failed, "failed"}, {r.Skipped, "skipped"}, {r.Sent, "sent"}, {r.Waiting, "waiting"}} {
+	}{{r.Unknown, "unknown"}, {r.Failed, "failed"}, {r.Skipped, "skipped"}, {r.Sent, "sent"}, {r.Released, "released"}, {r.Waiting, "waiting"}} {
 		if p.n > 0 {
 			parts = append(parts, number(p.n)+" "+p.what)
 		}
@@ -125,6 +148,7 @@ func (a *app) nextAfter(r gate.RequestResult) {
 	id := oneLine(r.RequestID)
 	switch {
 	case r.Status == "dry_run":
+		a.notef("%s", oneLine(strings.Replace(r.Next, "dry_run", "--dry-run", 1)))
 		a.nextf("the same without --dry-run")
 	case r.Status == statusPending:
 		a.nextf("%s approve %s, or %s deny %s --reason TEXT", program, id, program, id)

@@ -20,7 +20,7 @@ func runCommand() command {
 }
 
 func setupRun(a *app, f *flag.FlagSet) action {
-	a.policyFlag(f)
+	a.personFlags(f)
 	a.jsonFlag(f)
 	watch := f.Bool("watch", false, "stay and run each request as it is approved")
 	every := f.Duration("every", 2*time.Second, "with --watch: how often to look, a `DURATION`")
@@ -54,6 +54,9 @@ func (a *app) runOne(ctx context.Context, p *gate.Person, id string) error {
 func (a *app) runOpen(ctx context.Context, p *gate.Person) error {
 	ran, failed := 0, false
 	err := p.RunOpen(ctx, func(r gate.RequestResult, err error) {
+		if lostRace(err) {
+			return
+		}
 		ran++
 		failed = a.reportRun(r, err) || failed
 	})
@@ -75,7 +78,11 @@ func (a *app) runOpen(ctx context.Context, p *gate.Person) error {
 
 func (a *app) watch(ctx context.Context, p *gate.Person, every time.Duration) error {
 	a.notef("running what is approved; Ctrl-C stops between two batches")
-	err := p.Watch(ctx, every, func(r gate.RequestResult, err error) { a.reportRun(r, err) })
+	err := p.Watch(ctx, every, func(r gate.RequestResult, err error) {
+		if !lostRace(err) {
+			a.reportRun(r, err)
+		}
+	})
 	if interrupted(ctx, err) {
 		return nil
 	}

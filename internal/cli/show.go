@@ -16,7 +16,7 @@ func showCommand() command {
 			"hides, as far as the policy grants it to people, and is recorded.",
 		example: "redrive-mcp show r-7k2m9q\nredrive-mcp show r-7k --json",
 		setup: func(a *app, f *flag.FlagSet) action {
-			a.policyFlag(f)
+			a.personFlags(f)
 			a.jsonFlag(f)
 			reveal := f.Bool("reveal", false, "show what redaction hides, as the policy grants it")
 			return func(ctx context.Context, args []string) error {
@@ -34,7 +34,7 @@ func (a *app) show(ctx context.Context, p *gate.Person, id string, reveal bool) 
 	if a.json {
 		return a.printJSON(s)
 	}
-	a.printRequest(s.Request)
+	a.printSummary(s.Request)
 	a.printShown(s)
 	a.nextAfter(s.Request)
 	return nil
@@ -47,14 +47,7 @@ func (a *app) printShown(s *gate.ShowResult) {
 		a.printf("  %s\n", oneLine(line))
 	}
 	a.heading("letters")
-	t := table{titles: []string{"ID", "OUTCOME", ">DIED", ">REPLAYS", "ERROR"}}
-	for _, l := range s.Letters {
-		t.add(cells(l.ID, l.Outcome, a.when(l.Died), some(l.Replays), l.Error.String())...)
-	}
-	a.table(t)
-	if s.More > 0 {
-		a.printf("and %s\n", count(s.More, "more letter"))
-	}
+	a.printLetters(s)
 	if s.Earlier > 0 {
 		a.printf("%s redriven before\n", count(s.Earlier, "letter"))
 	}
@@ -71,5 +64,24 @@ func (a *app) printShown(s *gate.ShowResult) {
 		for _, d := range s.Decisions {
 			a.printf("  %s\n", oneLine(d))
 		}
+	}
+}
+
+// printLetters prints the messages of a request, first those that were not sent.
+// A store that does not answer leaves what the request itself knows.
+func (a *app) printLetters(s *gate.ShowResult) {
+	letters := make(map[string]gate.ShownLetter)
+	for _, l := range s.Letters {
+		letters[l.ID] = l
+	}
+	t := table{titles: []string{"ID", "OUTCOME", ">DIED", ">REPLAYS", "NEW ID", "WHY", "ERROR"}}
+	for _, i := range unsentFirst(s.Request.Items) {
+		l := letters[i.ID]
+		t.add(cell{text: i.ID}, cell{i.Outcome, statusStyle(i.Outcome)}, cell{text: a.when(l.Died)},
+			cell{text: some(l.Replays)}, cell{text: i.NewID}, cell{text: i.Why}, cell{text: l.Error.String()})
+	}
+	a.table(t)
+	if more := s.Request.Messages - len(t.rows); more > 0 {
+		a.printf("and %s more\n", number(more))
 	}
 }

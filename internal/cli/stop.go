@@ -35,21 +35,27 @@ func resumeCommand() command {
 	return command{
 		name: "resume", part: partRun,
 		short:   "take a stop back",
-		long:    "Lets redrives start again. What the stop halted is not taken up by itself.",
+		long:    "Lets redrives start again. What the stop halted is not taken up by itself. Exit code 4 if nothing is stopped.",
 		example: "redrive-mcp resume --reason 'consumer is healthy'",
 		setup: func(a *app, f *flag.FlagSet) action {
 			a.personFlags(f)
 			reason := f.String("reason", "", "why, in your own `WORDS`")
 			return func(ctx context.Context, _ []string) error {
-				return a.person(ctx, func(p *gate.Person) error {
-					if err := p.Resume(ctx, *reason); err != nil {
-						return err
-					}
-					a.printf("resumed: redrives may start again\n")
-					a.nextf("%s pending", program)
-					return nil
-				})
+				return a.person(ctx, func(p *gate.Person) error { return a.resume(ctx, p, *reason) })
 			}
 		},
 	}
+}
+
+func (a *app) resume(ctx context.Context, p *gate.Person, reason string) error {
+	// What cannot be looked at is no reason to leave a stop in place.
+	if r, err := p.ListQueues(ctx, gate.QueuesArgs{}); err == nil && r.Stopped == "" {
+		return fail(exitNothing, "nothing is stopped").hint("%s queues shows a stop", program)
+	}
+	if err := p.Resume(ctx, reason); err != nil {
+		return err
+	}
+	a.printf("resumed: redrives may start again\n")
+	a.nextf("%s pending", program)
+	return nil
 }

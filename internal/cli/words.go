@@ -6,9 +6,9 @@ import (
 )
 
 // forPeople puts the gate's advice, which is written for an agent, into what a
-// person types.
+// person types: commands for tools, and flags for arguments.
 func forPeople(s string) string {
-	return strings.NewReplacer(
+	pairs := []string{
 		"Ask a person to run ", "Run ",
 		"list_queues", "`queues`",
 		"group_dead_letters", "`letters --groups`",
@@ -18,7 +18,41 @@ func forPeople(s string) string {
 		"request_redrive", "`redrive`",
 		"get_redrive", "`show`",
 		"cancel_redrive", "`cancel`",
-	).Replace(s)
+		"`request_id`", "the request's ID",
+		"give `fix` with `ref` (a deploy, a ticket) and `at`", "give --fix REF (a deploy, a ticket) and --fix-at T",
+	}
+	for _, a := range flagOfArgument {
+		pairs = append(pairs, "`"+a[0]+"`", "--"+a[1])
+	}
+	return strings.NewReplacer(pairs...).Replace(s)
+}
+
+// flagOfArgument says which flag gives an argument of a tool.
+var flagOfArgument = [][2]string{
+	{"as_of", "as-of"},
+	{"cursor", "cursor"},
+	{"filter.error_class", "class"},
+	{"filter.error_contains", "contains"},
+	{"filter.group", "group"},
+	{"filter.job", "job"},
+	{"filter.min_attempts", "min-attempts"},
+	{"filter.since", "since"},
+	{"filter.until", "until"},
+	{"fix", "fix"},
+	{"fix.at", "fix-at"},
+	{"fix.ref", "fix"},
+	{"group", "group"},
+	{"id", "id"},
+	{"ids", "ids"},
+	{"limit", "limit"},
+	{"max_messages", "max"},
+	{"merge_patch", "merge-patch"},
+	{"note", "note"},
+	{"offset", "offset"},
+	{"patch", "patch"},
+	{"reason", "reason"},
+	{"replace", "replace"},
+	{"replace_body", "body"},
 }
 
 // word is an argument as one would type it into a POSIX shell.
