@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
@@ -42,9 +43,27 @@ func (a *app) inspect(ctx context.Context, p *gate.Person, args gate.InspectArgs
 		a.nextf("%s letters %s --id %s --offset %d shows more of the payload", program, oneLine(r.Queue), word(r.ID), r.NextOffset)
 		return nil
 	}
-	a.nextf("%s redrive %s --id %s --reason TEXT --dry-run", program, oneLine(r.Queue), word(r.ID))
+	a.nextAfterLetter(r)
 	return nil
 }
+
+// nextAfterLetter proposes a redrive that the policy does not forbid.
+func (a *app) nextAfterLetter(r *gate.InspectResult) {
+	redrive := fmt.Sprintf("%s redrive %s --id %s", program, oneLine(r.Queue), word(r.ID))
+	switch {
+	case r.Claimed != "":
+		a.nextf("%s show %s", program, oneLine(r.Claimed))
+	case r.Policy.Unpatched != never:
+		a.nextf("%s --reason TEXT --dry-run", redrive)
+	case r.Policy.Patched != never && len(r.Policy.Paths) > 0 && r.Payload.Patchable:
+		a.nextf("the policy forbids it as it is: %s --patch FILE --reason TEXT --dry-run", redrive)
+	default:
+		a.nextf("the policy forbids a redrive; %s policy explain %s --id %s says why", program, oneLine(r.Queue), word(r.ID))
+	}
+}
+
+// never is what the policy says to a letter that must not be redriven.
+const never = "never"
 
 // printFacts prints "name  value" lines; those without a value are left out.
 func (a *app) printFacts(facts [][2]string) {

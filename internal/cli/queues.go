@@ -23,7 +23,7 @@ func queuesCommand() command {
 }
 
 func setupQueues(a *app, f *flag.FlagSet) action {
-	a.policyFlag(f)
+	a.personFlags(f)
 	a.jsonFlag(f)
 	onlyNames := f.Bool("names", false, "print only the names, one a line, without asking a store")
 	rules := f.Bool("rules", false, "also print what the policy says of each queue")
@@ -69,9 +69,17 @@ func byUrgency(x, y gate.QueueInfo) int {
 	return cmp.Or(
 		cmp.Compare(y.Unknown, x.Unknown),
 		cmp.Compare(y.Pending, x.Pending),
-		cmp.Compare(y.Letters, x.Letters),
+		cmp.Compare(letters(y), letters(x)),
 		cmp.Compare(x.Queue, y.Queue),
 	)
+}
+
+// letters is how many there are, as far as the store says.
+func letters(q gate.QueueInfo) int {
+	if q.Letters == nil {
+		return 0
+	}
+	return *q.Letters
 }
 
 func (a *app) printAlarms(r *gate.QueuesResult) {
@@ -96,11 +104,11 @@ func (a *app) queueRow(q gate.QueueInfo) []cell {
 		row := cells(q.Queue, "?", "", "", some(q.Open), left(q.TimeLeft), q.Redrive)
 		return append(row, cell{q.Error, red})
 	}
-	letters := number(q.Letters)
+	many := number(letters(q))
 	if q.AtLeast {
-		letters = "≥ " + letters
+		many = "≥ " + many
 	}
-	row := cells(q.Queue, letters, a.when(q.Oldest), a.when(q.Expires), some(q.Open), left(q.TimeLeft), q.Redrive, a.last(q.Last))
+	row := cells(q.Queue, many, a.when(q.Oldest), a.when(q.Expires), some(q.Open), left(q.TimeLeft), q.Redrive, a.last(q.Last))
 	if q.Unknown > 0 {
 		row[0].style = red
 	} else if q.Pending > 0 {
@@ -135,8 +143,10 @@ func (a *app) nextAfterQueues(r *gate.QueuesResult) {
 		a.notef("nothing is dead")
 	case first.Unknown > 0, first.Pending > 0:
 		a.nextf("%s pending", program)
-	case first.Letters > 0:
+	case letters(*first) > 0:
 		a.nextf("%s letters %s --groups", program, oneLine(first.Queue))
+	case slices.ContainsFunc(r.Queues, func(q gate.QueueInfo) bool { return q.Error != "" }):
+		a.nextf("%s doctor says more about a store that does not answer", program)
 	default:
 		a.notef("nothing is dead")
 	}
