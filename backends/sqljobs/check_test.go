@@ -47,6 +47,7 @@ func TestCheck(t *testing.T) {
 		{"table unqualified", "app.jobs", "jobs", "jobs.table"},
 		{"table quoted", "app.jobs", `app."jobs"`, "jobs.table"},
 		{"table in three parts", "app.jobs", "a.b.c", "jobs.table"},
+		{"name with a dot", "app.jobs", "[app, jobs.v2]", ""},
 		{"no id", "  id: id\n", "", "jobs.id"},
 		{"no payload", "  payload: payload\n", "", "jobs.payload"},
 		{"payload format", "payload: payload", "payload: {column: payload, format: xml}", "jobs.payload.format"},
