@@ -136,6 +136,36 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestGoRun: the last lines name no file that is gone when they are read.
+func TestGoRun(t *testing.T) {
+	temp := filepath.Join(t.TempDir(), "go-build1")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	passing := filepath.Join(temp, "redrive-mcp")
+	if err := os.Link(self, passing); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for keep, want := range map[string][]string{
+		"":  {"   go run . demo --keep DIR\n"},
+		dir: {"   go build -o redrive-mcp . && claude mcp add redrive -- \"$PWD/redrive-mcp\" serve --policy ", "   go run . pending --policy " + dir, "   go run . demo worker --db " + dir},
+	} {
+		var out bytes.Buffer
+		if err := demo.Run(t.Context(), demo.Options{Self: passing, Keep: keep, Out: &out}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), temp) {
+			t.Errorf("keep %q: the story names %s", keep, temp)
+		}
+		for _, line := range want {
+			if !strings.Contains(out.String(), line) {
+				t.Errorf("keep %q: the story lacks %q:\n%s", keep, line, out.String())
+			}
+		}
+	}
+}
+
 func TestForeignFolder(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "policy.yaml")

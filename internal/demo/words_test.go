@@ -54,6 +54,20 @@ func TestShell(t *testing.T) {
 	}
 }
 
+func TestPassing(t *testing.T) {
+	for file, want := range map[string]bool{
+		"/usr/bin/redrive-mcp":                            false,
+		"/tmp/go-build123/b001/exe/redrive-mcp":           true,
+		"/home/ana/.cache/go-build/1f/1f00-d/redrive-mcp": true,
+		"/home/ana/go/bin/redrive-mcp":                    false,
+		"/home/ana/my-go-build/redrive-mcp":               false,
+	} {
+		if passing(file) != want {
+			t.Errorf("passing(%s) is not %v", file, want)
+		}
+	}
+}
+
 func TestNameable(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ana": true, "7of9": true, "a.b-c_d": true, strings.Repeat("a", 63): true,
