@@ -75,6 +75,9 @@ func TestMalformedMessages(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"ping"} {}`, "", -32700, "not one JSON object", "malformed"},
 		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "", -32600, "a list", "malformed"},
 		{`"ping"`, "", -32600, "no object", "malformed"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":` + deep(10_001) + `}}`, "1", -32600, "nested too deep, at most 10000 levels", "malformed"},
+		{`{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"a":`, 10_001) + `1` + strings.Repeat("}", 10_001) + `}`, "1", -32600, "nested too deep", "malformed"},
+		{deep(10_001), "", -32600, "nested too deep", "malformed"},
 		{`{}`, "", -32600, `"jsonrpc"`, "malformed"},
 		{`{"id":1,"method":"ping"}`, "1", -32600, `"jsonrpc"`, "malformed"},
 		{`{"jsonrpc":"2.0","id":1}`, "1", -32600, `"method"`, "malformed"},
@@ -118,6 +121,9 @@ func TestMalformedMessages(t *testing.T) {
 		p.end()
 	}
 }
+
+// deep is a list that has n levels.
+func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 func TestSessionSurvivesGarbage(t *testing.T) {
 	const limit = 200_000 // beyond one buffer

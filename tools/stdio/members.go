@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -22,6 +23,9 @@ func (e *objectError) Error() string { return e.why }
 // are asked for. Others are passed over. A name that stands twice, or in another
 // case, is an error: decoders disagree about which of them counts.
 //
+// What was found is given back with an error that is not one of syntax, so that a
+// message can be answered under its id.
+//
 // Duplicates and bad UTF-8 deeper down are let through, so that whoever owns
 // that value can say what is wrong with it.
 func members(object []byte, names ...string) (map[string]jsontext.Value, *objectError) {
@@ -35,7 +39,7 @@ func members(object []byte, names ...string) (map[string]jsontext.Value, *object
 	for d.PeekKind() != '}' {
 		name, value, err := member(d)
 		if err != nil {
-			return nil, &objectError{syntax: true, why: "it is not JSON"}
+			return found, unread(err)
 		}
 		if e := keep(found, names, name, value); e != nil && bad == nil {
 			bad = e
@@ -51,11 +55,21 @@ func noObject(d *jsontext.Decoder) *objectError {
 	v, err := d.ReadValue()
 	switch {
 	case err != nil:
-		return &objectError{syntax: true, why: "it is not JSON"}
+		return unread(err)
 	case v.Kind() == '[':
 		return &objectError{why: "it is a list and not one object"}
 	}
 	return &objectError{why: "it is no object"}
+}
+
+// unread tells JSON that goes deeper than jsontext reads from what is no JSON, so
+// that nobody looks for a syntax error. The library gives that no name but text.
+func unread(err error) *objectError {
+	const maxDepth = 10_000
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && e.Err != nil && e.Err.Error() == "exceeded max depth" {
+		return &objectError{why: fmt.Sprintf("it is nested too deep, at most %d levels", maxDepth)}
+	}
+	return &objectError{syntax: true, why: "it is not JSON"}
 }
 
 func member(d *jsontext.Decoder) (string, jsontext.Value, error) {

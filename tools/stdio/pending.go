@@ -12,12 +12,12 @@ type pending struct {
 }
 
 type request struct {
-	cancel    context.CancelFunc
+	cancel    context.CancelCauseFunc
 	cancelled bool // the client took it back
 }
 
 // add enters a request, unless one with the same id is open.
-func (p *pending) add(key string, cancel context.CancelFunc) bool {
+func (p *pending) add(key string, cancel context.CancelCauseFunc) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, ok := p.open[key]; ok {
@@ -30,13 +30,13 @@ func (p *pending) add(key string, cancel context.CancelFunc) bool {
 	return true
 }
 
-// cancel marks a request as taken back and ends its context.
-func (p *pending) cancel(key string) {
+// cancel marks a request as taken back and ends its context with that cause.
+func (p *pending) cancel(key string, cause error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if r, ok := p.open[key]; ok {
 		r.cancelled = true
-		r.cancel()
+		r.cancel(cause)
 	}
 }
 
@@ -56,7 +56,7 @@ func (p *pending) finish(key string) (answer bool) {
 	r, ok := p.open[key]
 	delete(p.open, key)
 	if ok {
-		r.cancel()
+		r.cancel(nil)
 	}
 	return ok && !r.cancelled
 }

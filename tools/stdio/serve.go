@@ -35,6 +35,13 @@ type Options struct {
 	Client func(mcp.Implementation)
 	// Stderr gets internal errors; the client is told their number.
 	Stderr io.Writer
+	// Ended is called once, when nothing more is read, while requests under way
+	// are still served: whoever works for the client can stop there. Serve waits
+	// for it as long as for them. It may be nil.
+	Ended func()
+	// Cancelled is the cause that ends the context of a request which the client
+	// took back; context.Canceled if nil.
+	Cancelled error
 
 	grace time.Duration // default if zero; so too limit
 	limit int           // bytes of a line
@@ -62,7 +69,7 @@ func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer
 	}
 	defer w.out.close()
 	err := w.read(in)
-	w.drain()
+	w.drain(w.ended())
 	if e := w.out.failure(); e != nil {
 		return e
 	}
@@ -97,11 +104,24 @@ func (w *wire) read(in io.Reader) error {
 	}
 }
 
-// drain waits for the requests under way, but not for ever.
-func (w *wire) drain() {
+// ended tells whoever is to know that nothing more is read; done is closed when
+// they have seen to it.
+func (w *wire) ended() (done <-chan struct{}) {
+	c := make(chan struct{})
+	go func() {
+		defer close(c)
+		if w.options.Ended != nil {
+			w.options.Ended()
+		}
+	}()
+	return c
+}
+
+// drain waits for the requests under way and for ended, but not for ever.
+func (w *wire) drain(ended <-chan struct{}) {
 	late := time.NewTimer(w.options.grace)
 	defer late.Stop()
-	for _, done := range []<-chan struct{}{w.calls.close(), w.rest.close()} {
+	for _, done := range []<-chan struct{}{w.calls.close(), w.rest.close(), ended} {
 		select {
 		case <-done:
 		case <-late.C:

@@ -28,6 +28,7 @@ type peer struct {
 	stderr  strings.Builder
 	started chan string   // ids of held calls that began
 	release chan struct{} // lets one held call go on
+	causes  chan error    // why held calls were cut short
 
 	mu    sync.Mutex
 	heard []Heard
@@ -36,7 +37,7 @@ type peer struct {
 }
 
 func connect(t *testing.T, change func(*Options)) *peer {
-	p := &peer{t: t, done: make(chan error, 1), started: make(chan string, 2000), release: make(chan struct{})}
+	p := &peer{t: t, done: make(chan error, 1), started: make(chan string, 2000), release: make(chan struct{}), causes: make(chan error, 2000)}
 	o := Options{Stderr: &p.stderr, Hear: p.hear, Client: p.client}
 	if change != nil {
 		change(&o)
@@ -82,6 +83,7 @@ func (p *peer) server() *server.MCPServer {
 		case <-p.release:
 			return mcp.NewToolResultText("held"), nil
 		case <-ctx.Done():
+			p.causes <- context.Cause(ctx)
 			return mcp.NewToolResultError("cut short"), nil
 		}
 	})
@@ -225,6 +227,36 @@ func TestEndOfInputDoesNotWaitForEver(t *testing.T) {
 	}
 }
 
+// TestEndIsToldWhileCallsAreServed: the held call goes on only because of it.
+func TestEndIsToldWhileCallsAreServed(t *testing.T) {
+	for name, end := range map[string]func(*peer){
+		"input":   func(p *peer) { p.in.Close() },
+		"context": func(p *peer) { p.stop() },
+	} {
+		told := make(chan struct{})
+		p := connect(t, func(o *Options) { o.Ended = func() { close(told) } })
+		p.send(call("1", "hold", `1`))
+		<-p.started
+		end(p)
+		<-told
+		close(p.release)
+		if a := p.next(); a.text() != "held" && name == "input" {
+			t.Errorf("end of the %s: answer %s", name, a.raw)
+		}
+		p.end()
+	}
+}
+
+// TestServeWaitsForTheEnd: whoever was told of it may still be at work.
+func TestServeWaitsForTheEnd(t *testing.T) {
+	over := false
+	p := connect(t, func(o *Options) { o.Ended = func() { over = true } })
+	p.end()
+	if !over {
+		t.Error("Serve returned before")
+	}
+}
+
 func TestEndOfContextIsNoError(t *testing.T) {
 	p := connect(t, nil)
 	p.send(call("1", "hold", `1`))
@@ -246,6 +278,25 @@ func TestCancelledInTheMiddleIsNotAnswered(t *testing.T) {
 	if rest := p.end(); len(rest) != 0 {
 		t.Errorf("answers %q, want none", rest)
 	}
+}
+
+// TestTakenBackHasACause tells a call that the client took back from one whose
+// session ends.
+func TestTakenBackHasACause(t *testing.T) {
+	mine := errors.New("taken back")
+	p := connect(t, func(o *Options) { o.Cancelled = mine })
+	p.send(call("1", "hold", `1`), call("2", "hold", `2`))
+	<-p.started
+	<-p.started
+	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n")
+	if cause := <-p.causes; cause != mine {
+		t.Errorf("cancelled because of %v", cause)
+	}
+	p.stop()
+	if cause := <-p.causes; !errors.Is(cause, context.Canceled) || cause == mine {
+		t.Errorf("the end of the session is %v", cause)
+	}
+	p.end()
 }
 
 func TestCancelledWhileQueuedDoesNotRun(t *testing.T) {

@@ -46,9 +46,9 @@ func (w *wire) take(l line) {
 // start queues a request. initialize is served at once: nothing that was sent
 // after it may overtake its answer.
 func (w *wire) start(m message) {
-	ctx, cancel := context.WithCancel(w.ctx)
+	ctx, cancel := context.WithCancelCause(w.ctx)
 	if !w.open.add(key(m.id), cancel) {
-		cancel()
+		cancel(nil)
 		w.reject(m, &fault{mcp.INVALID_REQUEST, "A request with this id is still open"})
 		return
 	}
@@ -111,7 +111,7 @@ func (w *wire) finish(ctx context.Context, m message, c *Call, answer mcp.JSONRP
 func (w *wire) notified(m message) {
 	if m.method == string(mcp.MethodNotificationCancelled) {
 		if parts, bad := members(m.params, "requestId"); bad == nil && parts["requestId"] != nil {
-			w.open.cancel(key(parts["requestId"]))
+			w.open.cancel(key(parts["requestId"]), w.options.Cancelled)
 		}
 	}
 	h := Heard{Method: label(m.method)}
