@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
-	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 )
 
 // execute runs an approved request to its end, with a progress bar.
@@ -66,16 +65,12 @@ func stopped(err error) bool {
 	return ok && (r.Code == gate.CodeStopped || r.Cause != nil && strings.HasPrefix(r.Cause.Error(), "redrives are stopped for everyone"))
 }
 
-// lostRace says whether another executor was faster.
+// lostRace says whether another executor was faster: it runs the request, it has
+// run it already, or it took it in between.
 func lostRace(err error) bool {
-	if _, ok := errors.AsType[*ledger.FenceError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*ledger.MoveError](err); ok {
-		return true
-	}
 	r, ok := errors.AsType[*gate.Refusal](err)
-	return ok && r.Code == gate.CodeState && strings.HasSuffix(r.Sentence, "there is nothing to run.")
+	return ok && r.Code == gate.CodeState && (strings.HasSuffix(r.Sentence, " is being run by another process.") ||
+		strings.HasSuffix(r.Sentence, "; there is nothing to run.") || strings.Contains(r.Sentence, " and cannot become running"))
 }
 
 // progress draws one line on standard error, over and over, if that is a

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
-	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 )
 
 // TestLostRace: only that another executor was faster is no news.
@@ -17,8 +16,8 @@ func TestLostRace(t *testing.T) {
 	}{
 		{nil, false},
 		{errors.New("disk full"), false},
-		{&gate.Refusal{Code: gate.CodeState, Cause: &ledger.FenceError{Plan: "r-1"}}, true},
-		{&gate.Refusal{Code: gate.CodeState, Cause: &ledger.MoveError{}}, true},
+		{&gate.Refusal{Code: gate.CodeState, Sentence: "Request r-1 is being run by another process."}, true},
+		{&gate.Refusal{Code: gate.CodeState, Sentence: "Request r-1 was not started: request r-1 is done and cannot become running."}, true},
 		{&gate.Refusal{Code: gate.CodeState, Sentence: "Request r-1 is done; there is nothing to run."}, true},
 		{&gate.Refusal{Code: gate.CodeState, Sentence: "Request r-1 was not started: redrives are stopped for everyone."}, false},
 		{&gate.Refusal{Code: gate.CodeStore, Sentence: "The store does not answer."}, false},

@@ -16,7 +16,7 @@ import (
 //	jobs new FILE                                 make the table
 //	jobs kill FILE QUEUE COUNT ERROR PAYLOAD      add dead jobs; # in PAYLOAD is the id
 //	jobs work FILE                                work off what is queued, print it
-//	jobs await FILE STATUS                        wait until a job has a status
+//	jobs await FILE STATUS [COUNT]                wait until so many jobs have a status, or one
 //	jobs sql FILE STATEMENT                       do anything else
 func jobs() {
 	if err := runJobs(os.Args[1:]); err != nil {
@@ -39,7 +39,7 @@ func runJobs(args []string) error {
 	case "work":
 		err = work(db)
 	case "await":
-		err = await(db, args[2])
+		err = await(db, args[2:])
 	case "sql":
 		_, err = db.Exec(args[2])
 	default:
@@ -95,12 +95,18 @@ func work(db *sql.DB) error {
 }
 
 // await looks again and again: another process changes the row.
-func await(db *sql.DB, status string) error {
+func await(db *sql.DB, args []string) (err error) {
+	want := 1
+	if len(args) > 1 {
+		if want, err = strconv.Atoi(args[1]); err != nil {
+			return err
+		}
+	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for range tick.C {
 		var n int
-		if err := db.QueryRow(`SELECT count(*) FROM jobs WHERE status = ?`, status).Scan(&n); err != nil || n > 0 {
+		if err := db.QueryRow(`SELECT count(*) FROM jobs WHERE status = ?`, args[0]).Scan(&n); err != nil || n >= want {
 			return err
 		}
 	}
