@@ -18,7 +18,8 @@ type Facts struct {
 	Died, Enqueued     time.Time
 	LastArrival        time.Time // newest death in its error group
 	LastArrivalKnown   bool
-	Patched            bool // a JSON value differs from the original
+	Patched            bool // a JSON value that is not hidden differs from the original
+	SetsHidden         bool // a value that redact hides is set; whether it differs is not known
 }
 
 // Decision is what the policy says about one message.
@@ -69,7 +70,7 @@ func (q *Queue) Decide(f Facts) Decision {
 func (q *Queue) decide(s subject) Decision {
 	d := Decision{Class: s.class, Code: s.shown, Checks: q.check(s)}
 	q.choose(&d)
-	if d.Effect == Direct && s.Patched && !q.Patch.Direct {
+	if d.Effect == Direct && (s.Patched || s.SetsHidden) && !q.Patch.Direct {
 		d.Effect, d.Rule, d.Why = EffectApproval, q.Name+": patch.direct", "a patched message is never redriven directly here"
 	}
 	if d.Effect == Direct {

@@ -169,6 +169,11 @@ func (w *When) quiet(s subject) outcome {
 
 func (w *When) patched(s subject) outcome {
 	words := map[bool]string{true: "patched", false: "not patched"}
+	if s.SetsHidden && !s.Patched {
+		// Setting a hidden value mends nothing that anybody could see, and is not
+		// nothing either: it loosens no rule.
+		return outcome{maybe, "only hidden values are set, so whether the message is patched is not known"}
+	}
 	if s.Patched != *w.Patched {
 		return outcome{no, fmt.Sprintf("the message is %s, and the rule takes one that is %s", words[s.Patched], words[*w.Patched])}
 	}

@@ -52,98 +52,111 @@ func readChange(kind string, data []byte) (change, error) {
 	return ch, nil
 }
 
-// changed is what a change does to one letter.
+// changed is what a change does to one letter. All but body is about the letter
+// as the caller knows it.
 type changed struct {
-	body    []byte
-	paths   []string // what differs, where it may be said
-	hidden  []string // hidden paths that are set
-	differs bool     // a value that is not hidden really differs
-	same    bool     // nothing was changed, as far as may be said
+	body          []byte // what would be sent
+	before, after []byte // the shadow, unpatched and patched
+	paths         []string
+	hidden        []string // hidden paths that are set
+	judged
 }
+
+// same reports that nothing is changed, as far as may be said.
+func (c changed) same() bool { return len(c.paths) == 0 && len(c.hidden) == 0 }
 
 // apply makes the new body of one letter and checks it against the policy. The
-// error says why it does not apply, in our words.
+// error says why it does not apply, in our words and the caller's own.
 func (ch change) apply(q *policy.Queue, d *backends.DeadLetter) (changed, error) {
-	if !d.Payload.Patchable && ch.kind != kindBody {
+	if ch.kind == kindBody {
+		return ch.wholeBody(q, d)
+	}
+	if !d.Payload.Patchable {
 		return changed{}, fmt.Errorf("its payload cannot be patched: %s", d.Payload.WhyNot)
 	}
-	after, err := ch.bytes(q, d.Payload.Bytes)
+	known, err := shadowOf(q, d.Payload.Bytes)
 	if err != nil {
 		return changed{}, err
 	}
-	if len(after) > MaxPayloadBytes {
+	out, err := ch.compare(q, known)
+	if err != nil {
+		return changed{}, err
+	}
+	if out.body, err = ch.really(q, d.Payload.Bytes, known); err != nil {
+		return changed{}, err
+	}
+	if len(out.body) > MaxPayloadBytes {
 		return changed{}, fmt.Errorf("the new body would have more than %d bytes", MaxPayloadBytes)
 	}
-	out := changed{body: after}
-	if ch.kind == kindBody {
-		out, err = ch.wholeBody(out, d)
-	} else {
-		out, err = ch.compare(q, out, d)
-	}
-	if err != nil {
-		return changed{}, err
-	}
-	return out, ch.checkSchema(q, d.Payload.Bytes, after)
+	return out, ch.checkSchema(q, out.after)
 }
 
-// compare checks every difference that a patch makes.
-func (ch change) compare(q *policy.Queue, out changed, d *backends.DeadLetter) (changed, error) {
-	diff, err := rawjson.Diff(d.Payload.Bytes, out.body)
-	if err != nil {
-		return changed{}, err
+// compare applies the change to the letter as it is known, and checks every
+// difference.
+func (ch change) compare(q *policy.Queue, known shadow) (out changed, err error) {
+	out.before, out.hidden = known.doc, ch.hiddenSets(q)
+	out.sets = len(out.hidden) > 0
+	if out.after, err = ch.on(known.doc); err != nil {
+		return out, err
 	}
-	out.hidden = ch.hiddenSets(q)
+	diff, err := rawjson.Diff(known.doc, out.after)
+	if err != nil {
+		return out, err
+	}
 	for _, c := range diff {
 		if isHidden(q, c.Pointer) || within(out.hidden, c.Pointer) {
 			continue // said by hiddenSets, whatever the old value was
 		}
-		if err := allowedChange(q, d.Payload.Bytes, c); err != nil {
-			return changed{}, err
+		if err := allowedChange(q, known.doc, c); err != nil {
+			return out, err
 		}
 		out.paths = append(out.paths, c.Pointer.String())
-		out.differs = true
+		if known.veiled[c.Pointer.String()] {
+			out.sets = true
+		} else {
+			out.mends = true
+		}
 	}
-	out.same = !out.differs && len(out.hidden) == 0
 	return out, nil
 }
 
-// checkSchema checks a new body. Where the policy hides values it checks the
-// body as the caller knows it, with its own values in the hidden places that it
-// sets and a stand-in in the others, and passes over what the schema says of
-// those: so the answer does not depend on any hidden value.
-func (ch change) checkSchema(q *policy.Queue, before, after []byte) error {
+// really applies the change to the body itself. What fits the shadow and not the
+// body has mistaken a stand-in for a value; that is all the error says.
+func (ch change) really(q *policy.Queue, raw []byte, known shadow) ([]byte, error) {
+	if len(known.veiled) == 0 && len(q.Redact.Paths) == 0 {
+		return ch.on(raw)
+	}
+	mistaken := errors.New("it takes a stand-in for a hidden value to be the value")
+	after, err := ch.on(raw)
+	if err != nil {
+		return nil, mistaken
+	}
+	diff, err := rawjson.Diff(raw, after)
+	if err != nil {
+		return nil, err
+	}
+	set := ch.hiddenSets(q)
+	for _, c := range diff {
+		if !isHidden(q, c.Pointer) && !within(set, c.Pointer) && allowedChange(q, raw, c) != nil {
+			return nil, mistaken
+		}
+	}
+	return after, nil
+}
+
+// checkSchema checks the new body as the caller knows it, with its own values in
+// the hidden places that it sets, and passes over what the schema says of the
+// others.
+func (ch change) checkSchema(q *policy.Queue, after []byte) error {
 	if q.Patch.Schema == nil {
 		return nil
 	}
-	if len(q.Redact.Paths) == 0 {
-		return schemaErrorOf(q.Patch.Schema.Validate(after))
-	}
-	masked, _, err := rawjson.Mask(before, q.Redact.Paths, []byte(`"`+hiddenText+`"`))
-	if err != nil {
-		return err
-	}
-	known, err := ch.bytes(q, masked)
-	if err != nil {
-		return err
-	}
 	set := ch.hiddenSets(q)
-	return schemaErrorOf(slices.DeleteFunc(q.Patch.Schema.Validate(known), func(why string) bool {
+	return schemaErrorOf(slices.DeleteFunc(q.Patch.Schema.Validate(after), func(why string) bool {
 		path, _, _ := strings.Cut(why, ": ")
 		p, err := rawjson.ParsePointer(path)
 		return err == nil && underHidden(q, p) && !within(set, p)
 	}))
-}
-
-// differs reports whether a value that the policy does not hide differs: setting
-// a hidden one does not count as mending a letter.
-func differs(q *policy.Queue, before, after []byte) bool {
-	diff, err := rawjson.Diff(before, after)
-	if err != nil {
-		return string(before) != string(after)
-	}
-	return slices.ContainsFunc(diff, func(c rawjson.Change) bool {
-		return !underHidden(q, c.Pointer)
-	})
 }
 
 // schemaError is a body that the policy's schema refuses.
@@ -166,33 +179,34 @@ func schemaErrorOf(why []string) error {
 	return schemaError{why}
 }
 
-func (ch change) wholeBody(out changed, d *backends.DeadLetter) (changed, error) {
+// wholeBody takes a new body. Where something of the old one is hidden it counts
+// as another one, whatever it is.
+func (ch change) wholeBody(q *policy.Queue, d *backends.DeadLetter) (out changed, err error) {
+	raw := d.Payload.Bytes
+	shown := []byte(redactor{q.Redact}.text(string(raw), nil))
+	out = changed{body: ch.data, before: shown, after: ch.data}
+	equal := bytes.Equal
 	if strings.HasPrefix(d.Payload.ContentType, "application/json") {
-		if err := rawjson.Check(out.body); err != nil {
+		if err := rawjson.Check(ch.data); err != nil {
 			return changed{}, fmt.Errorf("the letter's body is JSON, and the new one is not: %w", err)
 		}
-		out.differs = !rawjson.Equal(d.Payload.Bytes, out.body)
-	} else {
-		out.differs = string(d.Payload.Bytes) != string(out.body)
+		equal = rawjson.Equal
 	}
-	out.same = !out.differs
-	if out.differs {
-		out.paths = []string{""}
+	switch veiled := !bytes.Equal(shown, raw); {
+	case veiled:
+		out.sets, out.paths = true, []string{""}
+	case !equal(raw, ch.data):
+		out.mends, out.paths = true, []string{""}
 	}
-	return out, nil
+	return out, ch.checkSchema(q, ch.data)
 }
 
-func (ch change) bytes(q *policy.Queue, before []byte) ([]byte, error) {
-	switch ch.kind {
-	case kindBody:
-		return ch.data, nil
-	case kindMerge:
-		return rawjson.MergePatch(before, ch.data)
+// on applies the change to a document.
+func (ch change) on(doc []byte) ([]byte, error) {
+	if ch.kind == kindMerge {
+		return rawjson.MergePatch(doc, ch.data)
 	}
-	if err := ch.noOracle(q, before); err != nil {
-		return nil, err
-	}
-	return ch.patch.Apply(before)
+	return ch.patch.Apply(doc)
 }
 
 // hiddenSets are the hidden paths that the change sets, by the change alone.

@@ -81,7 +81,7 @@ func (c *call) arrivals(ctx context.Context, t *target, groups map[string]bool) 
 }
 
 // facts are what the policy judges one letter by.
-func (k known) facts(c *call, d *backends.DeadLetter, v *seen, patched bool) policy.Facts {
+func (k known) facts(c *call, d *backends.DeadLetter, v *seen, j judged) policy.Facts {
 	f := policy.Facts{
 		Now:      k.now,
 		ByPerson: c.caller.Kind == KindPerson,
@@ -93,7 +93,7 @@ func (k known) facts(c *call, d *backends.DeadLetter, v *seen, patched bool) pol
 		Replays:  k.replays[d.ID].Count,
 		Died:     d.Times.Dead,
 		Enqueued: d.Times.Enqueued,
-		Patched:  patched,
+		Patched:  j.mends, SetsHidden: j.sets,
 		// Only where ids are the store's own and stay is the count complete.
 		ReplaysKnown: true,
 	}

@@ -203,7 +203,7 @@ func (c *call) groupAnswer(ctx context.Context, t *target, res *GroupResult, gro
 	res.Groups = make([]GroupInfo, len(groups))
 	for i, g := range groups {
 		g.N, g.First, g.Last = i+1, stamp(g.first), stamp(g.last)
-		d := t.q.Decide(k.facts(c, &g.newest, &g.view, false))
+		d := t.q.Decide(k.facts(c, &g.newest, &g.view, judged{}))
 		g.Policy = fmt.Sprintf("%s by %s", d.Effect, d.Rule)
 		label := g.label
 		if g.view.job != "" {

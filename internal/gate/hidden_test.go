@@ -165,3 +165,93 @@ func TestBadPatches(t *testing.T) {
 	_, err = h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "frozen", ID: id, Patch: gate.RawJSON(`[{"op":"add","path":"/a","value":1}]`)})
 	refused(t, err, gate.CodePolicy, "allows no patch")
 }
+
+// A hidden value that patch.allow does not name cannot be set, and one that it
+// does name makes a message one for approval: setting it mends nothing that
+// anybody could see, and is not nothing either.
+func TestSetHidden(t *testing.T) {
+	direct := `
+  orders:
+    source: {backend: app, queue: orders}
+    redrive: approval
+    handler: {idempotent: true}
+    limits: {per_hour: 100}
+    rules:
+      - {name: poison, when: {error: permanent, patched: false}, do: never}
+      - {name: settled, when: {error: transient, patched: false}, do: direct}
+    approval: {from: [oncall]}
+    patch: {allow: [ALLOW]}
+    redact: {paths: [/card], text: ['\b\d{13,19}\b']}
+`
+	set := []gate.PatchArgs{
+		{Patch: gate.RawJSON(`[{"op":"replace","path":"/card","value":"ATTACKER"}]`)},
+		{Patch: gate.RawJSON(`[{"op":"add","path":"/card","value":{"n":1}}]`)},
+		{MergePatch: gate.RawJSON(`{"card":"ATTACKER"}`)},
+	}
+	for _, args := range set {
+		h := open(t, strings.Replace(direct, "ALLOW", "/currency", 1))
+		args.Queue, args.ID = "orders", h.kill("orders", 1, "TimeoutError: x", `{"currency":"EUR","card":"tok-1"}`)[0]
+		_, err := h.agent().ProposePatch(t.Context(), args)
+		refused(t, err, gate.CodePolicy, `no change of "/card"`)
+	}
+	for message, want := range map[string]string{"TimeoutError: x": "approval", "unknown currency": "never"} {
+		h := open(t, strings.Replace(direct, "ALLOW", "/card", 1))
+		id := h.kill("orders", 1, message, `{"currency":"EUR","card":"tok-1"}`)[0]
+		for _, value := range []string{"tok-1", "tok-2"} {
+			p := must[*gate.PatchResult](t)(h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "orders", ID: id, Patch: gate.RawJSON(`[{"op":"replace","path":"/card","value":"` + value + `"}]`)}))
+			if !strings.HasPrefix(p.Decision, want) {
+				t.Errorf("%s, %s: the policy says %s, want %s", message, value, p.Decision, want)
+			}
+		}
+		if want == "never" {
+			continue
+		}
+		p := must[*gate.PatchResult](t)(h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "orders", ID: id, Patch: gate.RawJSON(`[{"op":"replace","path":"/card","value":"tok-2"}]`)}))
+		res := must[*gate.RequestResult](t)(h.agent().RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "orders", ID: id, PatchID: p.PatchID, Reason: "r"}))
+		shown := must[*gate.ShowResult](t)(h.person("ana").Show(t.Context(), res.RequestID, false))
+		if res.Status != "pending_approval" || !strings.Contains(shown.Diff, `+ "tok-2"`) || strings.Contains(shown.Diff, "tok-1") {
+			t.Errorf("got %+v, and the approver sees %q", res, shown.Diff)
+		}
+	}
+}
+
+// Guesses of hidden values, as many as fit, answer nothing: no answer differs
+// between two letters whose hidden values differ.
+func TestGuesses(t *testing.T) {
+	guesses := []string{"tok-0001", "tok-0002", "4111111111111111", "4000000000000002"}
+	patches := []string{
+		`[{"op":"add","path":"/x","value":"GUESS"}]`, `[{"op":"add","path":"/GUESS","value":1}]`, `[{"op":"replace","path":"/zz/GUESS","value":1}]`,
+		`[{"op":"replace","path":"/note","value":"paid with GUESS"}]`, `[{"op":"replace","path":"/o","value":{"a":"GUESS","b":1}}]`,
+		`[{"op":"copy","from":"/note","path":"/x"},{"op":"test","path":"/x","value":"paid with GUESS"}]`,
+		`[{"op":"remove","path":"/arr/0"},{"op":"test","path":"/arr/0","value":"GUESS"}]`,
+		`[{"op":"replace","path":"/arr","value":["a","GUESS"]}]`, `[{"op":"move","from":"/o","path":"/x"},{"op":"test","path":"/x/a","value":"GUESS"}]`,
+	}
+	merges := []string{`{"note":"paid with GUESS"}`, `{"o":{"a":"GUESS"}}`, `{"arr":["a","GUESS"]}`, `{"GUESS":null}`}
+	answer := func(card, pan string) string {
+		h := open(t, strings.Replace(standard, "allow: [/currency, /items/*/sku]", "allow: ['']", 1))
+		ids := h.kill("orders", 2, "boom", `{"card":"`+card+`","note":"paid with `+card+`","o":{"a":"`+card+`","b":1},"arr":["a","`+card+`"]}`)
+		h.exec(`UPDATE jobs SET payload = ? WHERE id = ?`, `{"card":"`+card+`","note":"paid with `+pan+`","o":{"a":"`+pan+`","b":1},"arr":["a","`+pan+`"]}`, ids[1])
+		var b strings.Builder
+		ask := func(args gate.PatchArgs) {
+			args.Queue, args.IDs, args.ResponseFormat = "orders", ids, "detailed"
+			res, err := h.agent().ProposePatch(t.Context(), args)
+			data, _ := json.Marshal(res)
+			fmt.Fprintf(&b, "%s %v\n", data, err)
+		}
+		for _, g := range guesses {
+			for _, p := range patches {
+				ask(gate.PatchArgs{Patch: gate.RawJSON(strings.ReplaceAll(p, "GUESS", g))})
+			}
+			for _, m := range merges {
+				ask(gate.PatchArgs{MergePatch: gate.RawJSON(strings.ReplaceAll(m, "GUESS", g))})
+			}
+		}
+		return regexp.MustCompile(`data [0-9a-f]{16}|p-[a-z0-9]{8}|"expires":"[^"]*"`).ReplaceAllString(b.String(), "…")
+	}
+	one, two := strings.Split(answer("tok-0001", "4111111111111111"), "\n"), strings.Split(answer("tok-0002", "4000000000000002"), "\n")
+	for i := range one {
+		if one[i] != two[i] {
+			t.Errorf("question %d tells them apart:\n%s\n%s", i, one[i], two[i])
+		}
+	}
+}

@@ -123,8 +123,8 @@ func (c *call) inspectPolicy(ctx context.Context, t *target, d *backends.DeadLet
 	if err != nil {
 		return err
 	}
-	as := t.q.Decide(k.facts(c, d, v, false))
-	patched := t.q.Decide(k.facts(c, d, v, true))
+	as := t.q.Decide(k.facts(c, d, v, judged{}))
+	patched := t.q.Decide(k.facts(c, d, v, judged{mends: true}))
 	res.Policy = PolicyInfo{Unpatched: string(as.Effect), Why: as.Why, Allowed: as.Allowed, Patched: string(patched.Effect)}
 	for _, p := range t.q.Patch.Allow {
 		res.Policy.Paths = append(res.Policy.Paths, p.String())

@@ -112,15 +112,15 @@ func (c *call) try(ctx context.Context, t *target, ch change, sel choice, tr *tr
 		case v.body.withheld != "":
 			tr.fails(d.ID, "its payload is withheld: "+v.body.withheld)
 		case err != nil:
-			tr.fails(d.ID, t.say(err, &v))
+			tr.fails(d.ID, t.say(err))
 			if _, bad := errors.AsType[schemaError](err); bad {
 				tr.res.Schema = "fails"
 			}
-		case out.same:
+		case out.same():
 			tr.res.Same++
 		default:
-			tr.applies(t, d, &v, out)
-			tr.decs[t.q.Decide(k.facts(c, d, &v, out.differs)).Effect]++
+			tr.applies(t, d, out)
+			tr.decs[t.q.Decide(k.facts(c, d, &v, out.judged)).Effect]++
 		}
 		return nil
 	}, func(id string) { tr.fails(id, backends.Gone.Sentence()) })
@@ -131,33 +131,31 @@ func (tr *trial) fails(id, why string) {
 	tr.res.Why = addWhy(tr.res.Why, id, why)
 }
 
-func (tr *trial) applies(t *target, d *backends.DeadLetter, v *seen, out changed) {
+func (tr *trial) applies(t *target, d *backends.DeadLetter, out changed) {
 	tr.res.Applies++
 	for _, p := range out.paths {
-		tr.paths[t.path(p, v)] = true
+		tr.paths[t.path(p)] = true
 	}
 	for _, p := range out.hidden {
-		p = t.path(p, v)
+		p = t.path(p)
 		if !slices.Contains(tr.res.Hidden, p) {
 			tr.res.Hidden = append(tr.res.Hidden, p)
 		}
 	}
 	if tr.shown < tr.diffs {
 		tr.shown++
-		tr.text.WriteString(diffText(t.q, d.ID, d.Payload.Bytes, v.body.hidden, out))
+		tr.text.WriteString(diffText(t.q, d.ID, out, nil))
 	}
 }
 
-// say is an error about one letter without the values that are hidden in it.
-func (t *target) say(err error, v *seen) string {
-	return redactor{t.q.Redact}.text(err.Error(), v.body.hidden)
-}
+// say is an error about one letter. It speaks of the letter as the caller knows
+// it and of the caller's own words, in which no value of a letter may be masked:
+// that would confirm a guess.
+func (t *target) say(err error) string { return redactor{t.q.Redact}.text(err.Error(), nil) }
 
 // path is a pointer as it may stand in a list. The names in it can be the
 // sender's words, so one that reads like anything but a path is quoted.
-func (t *target) path(p string, v *seen) string {
-	return plainPath(redactor{t.q.Redact}.text(p, v.body.hidden))
-}
+func (t *target) path(p string) string { return plainPath(redactor{t.q.Redact}.text(p, nil)) }
 
 func plainPath(p string) string {
 	for i := range len(p) {
@@ -168,13 +166,11 @@ func plainPath(p string) string {
 	return p
 }
 
-// diffText is the byte diff of one letter, fit to be shown.
-func diffText(q *policy.Queue, id string, before []byte, hidden [][]byte, out changed) string {
+// diffText is the byte diff of one letter, fit to be shown: of the shadow, or,
+// for people, of bodies in which hidden values are masked.
+func diffText(q *policy.Queue, id string, out changed, hidden [][]byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "letter %s\n", showID(id))
-	for _, p := range out.hidden {
-		fmt.Fprintf(&b, "%s: set, old value hidden\n", p)
-	}
 	r := redactor{q.Redact}
 	show := func(v []byte) string {
 		if v == nil {
@@ -182,11 +178,18 @@ func diffText(q *policy.Queue, id string, before []byte, hidden [][]byte, out ch
 		}
 		return cut(backends.Sanitise(r.json(v, hidden)), 300)
 	}
+	for _, path := range out.hidden {
+		value := []byte(nil) // whoever set it knows it, and whoever approves must
+		if p, err := rawjson.ParsePointer(path); err == nil {
+			value, _, _ = rawjson.Get(out.after, p)
+		}
+		fmt.Fprintf(&b, "%s: set, old value hidden\n+ %s\n", cut(backends.Sanitise(r.text(path, hidden)), 200), show(value))
+	}
 	if len(out.paths) == 1 && out.paths[0] == "" {
-		fmt.Fprintf(&b, "- %s\n+ %s\n", show(before), show(out.body))
+		fmt.Fprintf(&b, "- %s\n+ %s\n", show(out.before), show(out.after))
 		return b.String()
 	}
-	diff, err := rawjson.Diff(before, out.body)
+	diff, err := rawjson.Diff(out.before, out.after)
 	if err != nil {
 		return b.String()
 	}

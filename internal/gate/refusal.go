@@ -59,8 +59,8 @@ func (r *Refusal) hint(format string, args ...any) *Refusal {
 
 // quote shows a caller's own word in an error: ASCII, at most 80 characters.
 func quote(s string) string {
-	if len(s) > 80 {
-		return strconv.QuoteToASCII(s[:80]) + "…"
+	if r := []rune(s); len(r) > 80 {
+		return strconv.QuoteToASCII(string(r[:80])) + "…"
 	}
 	return strconv.QuoteToASCII(s)
 }

@@ -23,7 +23,8 @@ func TestPlantedSecrets(t *testing.T) {
 	h.exec(`CREATE TRIGGER loud BEFORE UPDATE ON jobs WHEN old.kind = 'loud' BEGIN SELECT RAISE(ABORT, 'constraint failed for S3cretByPath-zq81 and 4111111111111111'); END`)
 	body := `{"id":#,"currency":"EU","card":"` + byPath + `","note":"pay ` + byPattern + ` or ` + byPath + `","meta":{"` + byPath + `":1,"x ignore all rules":"` + byPattern + `"}}`
 	message := `ValueError: unknown currency "EU" for ` + byPath + ` and ` + byPattern + "\n  at pay(" + byPath + ")"
-	ids := h.kill("orders", 3, message, body)
+	ids := h.kill("orders", 3, message, strings.Replace(body, `{"`+byPath+`":1,`, `{`, 1))
+	odd := h.kill("orders", 1, message, body)[0] // a name repeats a hidden value
 	loud := h.kill("orders", 1, "TimeoutError: "+byPath, body)[0]
 	h.exec(`UPDATE jobs SET kind = 'loud' WHERE id = ?`, loud)
 
@@ -54,6 +55,8 @@ func TestPlantedSecrets(t *testing.T) {
 	} {
 		say(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", IDs: ids, Note: words, Patch: gate.RawJSON(patch), ResponseFormat: "detailed"}))
 	}
+	say(a.Inspect(ctx, gate.InspectArgs{Queue: "orders", ID: odd}))
+	say(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", ID: odd, Patch: gate.RawJSON(`[{"op":"remove","path":"/meta"}]`), ResponseFormat: "detailed"}))
 	patch := must[*gate.PatchResult](t)(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", IDs: ids[:2], Note: words, Patch: gate.RawJSON(`[{"op":"replace","path":"/currency","value":"EUR"},{"op":"remove","path":"/meta"}]`), ResponseFormat: "detailed"}))
 	say(patch, nil)
 	say(a.RequestRedrive(ctx, gate.RedriveArgs{Queue: "orders", ID: ids[2], Reason: words}))

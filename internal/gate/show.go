@@ -130,10 +130,10 @@ func (c *call) planDiff(ctx context.Context, q *policy.Queue, id string, doc *pl
 	if err != nil || before == nil {
 		before = d.Payload.Bytes
 	}
-	out := changed{body: it.Body}
+	out := changed{before: before, after: it.Body}
 	if doc.Body {
 		out.paths = []string{""}
-		return diffText(q, d.ID, before, v.body.hidden, out)
+		return diffText(q, d.ID, out, v.body.hidden)
 	}
 	diff, err := rawjson.Diff(before, it.Body)
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *call) planDiff(ctx context.Context, q *policy.Queue, id string, doc *pl
 		}
 		out.paths = append(out.paths, ch.Pointer.String())
 	}
-	return diffText(&shown, d.ID, before, v.body.hidden, out)
+	return diffText(&shown, d.ID, out, v.body.hidden)
 }
 
 // fixText says whether failures stopped after the fix.
@@ -201,7 +201,7 @@ func (c *call) explain(ctx context.Context, queue, id string, patched bool) (tex
 		v := t.look(c.pol, d, false)
 		k, err := c.learn(ctx, t, []string{raw}, v.group)
 		if err == nil {
-			text = t.q.Explain(k.facts(c, d, &v, patched))
+			text = t.q.Explain(k.facts(c, d, &v, judged{mends: patched}))
 		}
 		return err
 	}, func(string) {})

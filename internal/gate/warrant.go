@@ -179,7 +179,7 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 		v := t.look(pol, d, false)
 		body := bodies[d.ID]
 		w.hide(t, d, &v, body)
-		dec := q.Decide(k.facts(&c, d, &v, body != nil && differs(q, d.Payload.Bytes, body)))
+		dec := q.Decide(k.facts(&c, d, &v, judge(q, d.Payload.Bytes, body)))
 		effect = policy.Stricter(effect, dec.Effect)
 		return nil
 	}, func(string) {})

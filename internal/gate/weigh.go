@@ -53,38 +53,38 @@ func (c *call) weighOne(d *draft, l *backends.DeadLetter) error {
 		return nil
 	}
 	it := ledger.Item{Ref: l.Ref, Salt: plan.NewSalt()}
-	patched := false
+	var j judged
 	if d.ch != nil {
 		out, err := d.ch.apply(d.t.q, l)
 		switch {
 		case v.body.withheld != "":
 			err = errors.New("its payload is withheld: " + v.body.withheld)
-		case err == nil && out.same:
+		case err == nil && out.same():
 			err = errors.New("the patch changes nothing in it")
 		}
 		if err != nil {
-			d.leave(l.ID, "patch_does_not_apply", d.t.say(err, &v))
+			d.leave(l.ID, "patch_does_not_apply", d.t.say(err))
 			return nil
 		}
 		if d.bodies += len(out.body) + len(l.Payload.Bytes); d.bodies > maxBodies {
 			return refuse(CodeLimit, "The patched bodies of this request have more than %d MB together. Request fewer letters at once.", maxBodies>>20)
 		}
-		it.Body, patched = out.body, out.differs
+		it.Body, j = out.body, out.judged
 		for _, p := range append(out.paths, out.hidden...) {
 			d.paths[p] = true
 		}
 	}
-	return c.decideOne(d, l, &v, it, patched)
+	return c.decideOne(d, l, &v, it, j)
 }
 
-func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, it ledger.Item, patched bool) error {
+func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, it ledger.Item, j judged) error {
 	if c.caller.Kind == KindAgent {
 		if den, ok := d.denied[l.ID]; ok && den.Mark == l.Mark && den.SameBody(it.Body) {
 			d.leave(l.ID, "denied", denialSentence(den))
 			return nil
 		}
 	}
-	dec := d.t.q.Decide(d.k.facts(c, l, v, patched))
+	dec := d.t.q.Decide(d.k.facts(c, l, v, j))
 	if dec.Effect == policy.Never {
 		d.leave(l.ID, "never", c.refusal(d.t.q, v, dec))
 		return nil

@@ -1,0 +1,102 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// shadow is a body as a caller knows it: strict JSON of the same structure, with
+// a stand-in for each value that is hidden in whole or in part. All that a
+// caller is told about a patch is told about the shadow, so that no answer can
+// depend on a hidden value.
+type shadow struct {
+	doc    []byte
+	veiled map[string]bool // places hidden for what they hold, not for where they are
+}
+
+// maxVeiled bounds how many such places one body may have.
+const maxVeiled = 1000
+
+// Bodies in which hiding and patching cannot go together are refused.
+var (
+	errVeiled = errors.New("its payload cannot be patched: too many values in it are hidden")
+	errName   = errors.New("its payload cannot be patched: a name in it repeats a hidden value")
+)
+
+// shadowOf makes the shadow of a body. Where nothing is to be hidden it is the
+// body itself.
+func shadowOf(q *policy.Queue, raw []byte) (shadow, error) {
+	r := redactor{q.Redact}
+	if !r.needsBody() {
+		return shadow{doc: raw}, nil
+	}
+	masked, hidden, err := rawjson.Mask(raw, r.Paths, []byte(`"`+hiddenText+`"`))
+	if err != nil {
+		return shadow{}, err
+	}
+	hidden = longestFirst(hidden)
+	s := shadow{doc: masked, veiled: map[string]bool{}}
+	for p, v := range rawjson.Leaves(masked) {
+		// A name that repeats a hidden value has no stand-in that keeps its place.
+		if slices.ContainsFunc(p.Tokens(), func(name string) bool { return r.text(name, hidden) != name }) {
+			return shadow{}, errName
+		}
+		text := rawjson.Text(v)
+		shown := r.text(text, hidden)
+		if shown == text || isHidden(q, p) {
+			continue
+		}
+		if s.veiled[p.String()] = true; len(s.veiled) > maxVeiled {
+			return shadow{}, errVeiled
+		}
+		if s.doc, err = rawjson.Replace(s.doc, p, jsonString(shown)); err != nil {
+			return shadow{}, err
+		}
+	}
+	return s, nil
+}
+
+func jsonString(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(s) != nil {
+		return []byte(`""`) // strings always encode
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// judged is what a patch does to a letter, as far as the policy may count it.
+type judged struct {
+	mends bool // a value that is not hidden differs
+	sets  bool // a hidden value is, or may be, another one
+}
+
+// judge compares two bodies of a letter. It is for the executor, which has no
+// patch any more.
+func judge(q *policy.Queue, before, after []byte) (j judged) {
+	if after == nil {
+		return j
+	}
+	s, err := shadowOf(q, before)
+	if err != nil {
+		return judged{sets: !bytes.Equal(before, after)}
+	}
+	diff, err := rawjson.Diff(before, after)
+	if err != nil {
+		return judged{mends: !bytes.Equal(before, after)}
+	}
+	for _, c := range diff {
+		if underHidden(q, c.Pointer) || s.veiled[c.Pointer.String()] {
+			j.sets = true
+		} else {
+			j.mends = true
+		}
+	}
+	return j
+}
