@@ -81,6 +81,7 @@ type house struct {
 	done   chan error
 	stderr strings.Builder
 	n      int
+	more   string // queues of the policy besides
 }
 
 func newHouse(t *testing.T) *house {
@@ -90,7 +91,12 @@ func newHouse(t *testing.T) *house {
 }
 
 func newUnconnected(t *testing.T) *house {
-	h := &house{t: t, folder: t.TempDir(), done: make(chan error, 1)}
+	return newHouseWith(t, "")
+}
+
+// newHouseWith is not connected either, and its policy has more queues.
+func newHouseWith(t *testing.T, queues string) *house {
+	h := &house{t: t, folder: t.TempDir(), done: make(chan error, 1), more: queues}
 	h.table()
 	h.open()
 	t.Cleanup(func() { h.agent.Close(context.Background()) })
@@ -133,7 +139,7 @@ func (h *house) status(id int) (s string) {
 
 func (h *house) open() {
 	path := filepath.Join(h.folder, "policy.yaml")
-	if err := os.WriteFile(path, fmt.Appendf(nil, housePolicy, h.state()), 0o600); err != nil {
+	if err := os.WriteFile(path, fmt.Appendf(nil, housePolicy+h.more, h.state()), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
 	g, err := gate.Open(h.t.Context(), gate.Options{PolicyPath: path, Drivers: map[string]backends.Driver{"sqlite": sqljobs.SQLite()}})

@@ -22,7 +22,10 @@ type Options struct {
 }
 
 // Serve answers one client of a until in ends, out breaks or ctx ends; the end
-// of in and of ctx are no errors. It does not close a.
+// of in and of ctx are no errors. At the end it closes a, at the latest a second
+// after in has ended and while calls are still under way: a client that is gone
+// stops no run, so a direct run ends after the batch in hand and the rest is
+// released, and its call is answered with that.
 func Serve(ctx context.Context, a *gate.Agent, in io.Reader, out io.Writer, o Options) error {
 	return serve(ctx, a, all(), in, out, o)
 }
@@ -39,6 +42,7 @@ func serve(ctx context.Context, a *gate.Agent, tools []tool, in io.Reader, out i
 		Hear:   func(ctx context.Context, h stdio.Heard) error { return hear(ctx, a, h) },
 		Client: func(i mcp.Implementation) { a.SetClient(clientName(i), "") },
 		Stderr: o.Stderr,
+		Ended:  func() { a.Close(context.WithoutCancel(ctx)) }, // without an end it has no error
 	})
 }
 

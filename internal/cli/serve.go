@@ -47,6 +47,7 @@ func (a *app) serve(ctx context.Context, principal string) error {
 	caller.Principal, caller.Session = principal, a.session()
 	agent := g.Agent(caller)
 	err = tools.Serve(ctx, agent, a.stdin, a.stdout, tools.Options{Version: a.version()})
+	// The session has ended by now; this waits for a batch that takes longer.
 	closing := errors.Join(agent.Close(context.WithoutCancel(ctx)), g.Close())
 	if interrupted(ctx, err) {
 		err = nil

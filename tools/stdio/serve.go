@@ -16,6 +16,7 @@ const (
 	queue     = 1000      // messages that may wait, of each kind
 	queueSize = 256 << 20 // and their bytes
 	grace     = 10 * time.Second
+	linger    = time.Second
 )
 
 // Heard is one message of a client, for the record. All of it is short and
@@ -35,16 +36,19 @@ type Options struct {
 	Client func(mcp.Implementation)
 	// Stderr gets internal errors; the client is told their number.
 	Stderr io.Writer
-	// Ended is called once, when nothing more is read, while requests under way
-	// are still served: whoever works for the client can stop there. Serve waits
-	// for it as long as for them. It may be nil.
+	// Ended is called once, when nothing more is read, so that long work for the
+	// client can be stopped. Calls that are still under way a second after the end
+	// of the input are then served beside it; a client that pipes its calls in and
+	// reads the answers is not gone before that. Serve waits for Ended as long as
+	// for requests. It may be nil.
 	Ended func()
 	// Cancelled is the cause that ends the context of a request which the client
 	// took back; context.Canceled if nil.
 	Cancelled error
 
-	grace time.Duration // default if zero; so too limit
-	limit int           // bytes of a line
+	grace  time.Duration // default if zero; so too the next two
+	linger time.Duration
+	limit  int // bytes of a line
 }
 
 // Serve answers the messages of in on out until in ends, a write fails or ctx
@@ -53,6 +57,9 @@ type Options struct {
 func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer, o Options) error {
 	if o.grace == 0 {
 		o.grace = grace
+	}
+	if o.linger == 0 {
+		o.linger = linger
 	}
 	if o.limit == 0 {
 		o.limit = maxLine
@@ -69,7 +76,7 @@ func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer
 	}
 	defer w.out.close()
 	err := w.read(in)
-	w.drain(w.ended())
+	w.drain()
 	if e := w.out.failure(); e != nil {
 		return e
 	}
@@ -104,28 +111,35 @@ func (w *wire) read(in io.Reader) error {
 	}
 }
 
-// ended tells whoever is to know that nothing more is read; done is closed when
-// they have seen to it.
-func (w *wire) ended() (done <-chan struct{}) {
-	c := make(chan struct{})
+// drain waits for the requests under way and for Ended, but not for ever.
+func (w *wire) drain() {
+	calls, rest, told := w.calls.close(), w.rest.close(), make(chan struct{})
 	go func() {
-		defer close(c)
-		if w.options.Ended != nil {
-			w.options.Ended()
-		}
+		defer close(told)
+		w.tellEnd(calls)
 	}()
-	return c
-}
-
-// drain waits for the requests under way and for ended, but not for ever.
-func (w *wire) drain(ended <-chan struct{}) {
 	late := time.NewTimer(w.options.grace)
 	defer late.Stop()
-	for _, done := range []<-chan struct{}{w.calls.close(), w.rest.close(), ended} {
+	for _, done := range []<-chan struct{}{calls, rest, told} {
 		select {
 		case <-done:
 		case <-late.C:
 			return
 		}
 	}
+}
+
+// tellEnd calls Ended once the calls are done or have had their time.
+func (w *wire) tellEnd(calls <-chan struct{}) {
+	if w.options.Ended == nil {
+		return
+	}
+	late := time.NewTimer(w.options.linger)
+	defer late.Stop()
+	select {
+	case <-calls:
+	case <-late.C:
+	case <-w.ctx.Done():
+	}
+	w.options.Ended()
 }

@@ -234,7 +234,7 @@ func TestEndIsToldWhileCallsAreServed(t *testing.T) {
 		"context": func(p *peer) { p.stop() },
 	} {
 		told := make(chan struct{})
-		p := connect(t, func(o *Options) { o.Ended = func() { close(told) } })
+		p := connect(t, func(o *Options) { o.linger, o.Ended = time.Millisecond, func() { close(told) } })
 		p.send(call("1", "hold", `1`))
 		<-p.started
 		end(p)
@@ -245,6 +245,22 @@ func TestEndIsToldWhileCallsAreServed(t *testing.T) {
 		}
 		p.end()
 	}
+}
+
+// TestEndIsToldAfterPipedCalls: the input ends before its calls do.
+func TestEndIsToldAfterPipedCalls(t *testing.T) {
+	told := make(chan struct{})
+	p := connect(t, func(o *Options) { o.linger, o.Ended = time.Hour, func() { close(told) } })
+	p.send(call("1", "hold", `1`))
+	<-p.started
+	p.in.Close()
+	select {
+	case p.release <- struct{}{}:
+	case <-told:
+		t.Error("the end was told while the call was held")
+	}
+	p.end()
+	<-told
 }
 
 // TestServeWaitsForTheEnd: whoever was told of it may still be at work.
