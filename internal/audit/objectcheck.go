@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,11 +13,12 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/internal/durable"
 )
 
-// maxChecked bounds the memory for plans already looked at. When it is full it
-// is emptied: a plan may then be looked at again, and is reported once more.
+// maxChecked bounds the memory for objects already looked at. When it is full it
+// is emptied: an object may then be looked at again, and is reported once more.
 const maxChecked = 1 << 16
 
-// objectCheck looks for the bytes of each plan that records name.
+// objectCheck looks for the bytes of each object that records name: plans, what
+// people were shown, and policies with their files.
 type objectCheck struct {
 	state   *durable.Folder
 	folder  *durable.Folder
@@ -31,31 +33,70 @@ func newObjectCheck(state *durable.Folder) *objectCheck {
 	return &objectCheck{state: state, checked: make(map[[hashLen]byte]bool)}
 }
 
-// note looks at a plan the first time a record names it. A plan that is no
-// SHA-256 is no object.
-func (c *objectCheck) note(l *line) {
-	plan := l.text(keyPlan)
-	if len(plan) != hashLen || !isHex(plan) {
+// note looks at the objects of a record that no record named before. All records
+// of one policy name it, so it is enough to look at the one that says it holds.
+func (c *objectCheck) note(l *line, phase string) {
+	c.object(l.text(keyPlan), l.seq)
+	switch phase {
+	case PhaseApproval:
+		c.object(statementOf(l.vals[keyArgs]), l.seq)
+	case PhasePolicy:
+		if c.object(l.text(keyPolicy), l.seq) {
+			c.files(string(l.text(keyPolicy)), l.seq)
+		}
+	}
+}
+
+// statementOf is args.statement, or nothing. No string of a record holds a bare
+// quote, so what is found is the key.
+func statementOf(args []byte) []byte {
+	_, rest, _ := bytes.Cut(args, []byte(`"statement":"`))
+	sum, _, _ := bytes.Cut(rest, []byte(`"`))
+	return sum
+}
+
+// files looks at the files of a policy. Its object is a list with a line "name
+// sha256" for each, and the name may hold spaces.
+func (c *objectCheck) files(policy string, seq uint64) {
+	list, err := c.folder.Read(policy, maxObject)
+	if err != nil {
+		c.report(policy, seq, false, err.Error())
 		return
 	}
-	key := [hashLen]byte(plan)
+	for file := range bytes.Lines(list) {
+		file = bytes.TrimSuffix(file, []byte("\n"))
+		c.object(file[bytes.LastIndexByte(file, ' ')+1:], seq)
+	}
+}
+
+// object looks at an object and reports whether this was the first time and all
+// is well with it. A name that is no SHA-256 is none of an object.
+func (c *objectCheck) object(sum []byte, seq uint64) (good bool) {
+	if len(sum) != hashLen || !isHex(sum) {
+		return false
+	}
+	key := [hashLen]byte(sum)
 	if c.checked[key] {
-		return
+		return false
 	}
 	if len(c.checked) == maxChecked {
 		clear(c.checked)
 	}
 	c.checked[key] = true
-	missing, why := c.check(string(plan))
-	if why == "" {
-		return
+	missing, why := c.check(string(sum))
+	if why != "" {
+		c.report(string(sum), seq, missing, why)
 	}
+	return why == ""
+}
+
+func (c *objectCheck) report(sum string, seq uint64, missing bool, why string) {
 	c.altered = c.altered || !missing
 	if len(c.found) == maxWarnings {
 		c.more++
 		return
 	}
-	c.found = append(c.found, Object{Sum: string(plan), Seq: l.seq, Missing: missing, Why: why})
+	c.found = append(c.found, Object{Sum: sum, Seq: seq, Missing: missing, Why: why})
 }
 
 // check says what is wrong with an object, or "".

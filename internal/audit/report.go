@@ -56,11 +56,11 @@ type Dangling struct {
 	Items     []int  // sorted
 }
 
-// Object is a file under objects/ that records name and that is missing or has
-// other bytes.
+// Object is a file under objects/ that is missing or has other bytes: a plan, what
+// a person was shown, a policy's list of files, or one of these.
 type Object struct {
 	Sum     string
-	Seq     uint64 // of the first record that names it
+	Seq     uint64 // of the first record that names it, or the list that does
 	Missing bool
 	Why     string
 }

@@ -103,5 +103,5 @@ func (v *verifier) look() {
 		v.intent.recovery(&v.line)
 		v.report.warn("record %d: a torn end was cut off and set aside (%s)", v.seq, v.vals[keyArgs])
 	}
-	v.objects.note(&v.line)
+	v.objects.note(&v.line, v.phase)
 }

@@ -273,6 +273,54 @@ func TestVerifyObjects(t *testing.T) {
 	}
 }
 
+// TestVerifyEachObject: whatever a record names, or a list that a record names,
+// is looked at.
+func TestVerifyEachObject(t *testing.T) {
+	state := newState(t)
+	log := openLog(t, state, Options{})
+	object := func(text string) string {
+		t.Helper()
+		sum, err := log.PutObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	file, second := object("version: 1\n"), object("queues: {}\n")
+	list := object("policy.yaml " + file + "\nqueues of the night.yaml " + second + "\n")
+	yes, no := object("decision: approve\n"), object("decision: deny\n")
+	approval := func(statement string) Record {
+		return Record{Phase: PhaseApproval, Args: []Arg{{"os_user", `"statement":"x`}, {"statement", statement}, {"reason", "because"}}}
+	}
+	mustAppend(t, log, Record{Phase: PhasePolicy, Policy: list}, approval(yes), approval(no), Record{Phase: PhasePolicy, Policy: list})
+	wantIntact(t, state, 5)
+	for sum, seq := range map[string]uint64{file: 1, second: 1, list: 1, yes: 2, no: 3} {
+		path := filepath.Join(state.Path(), objectFolder, sum)
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, missing := range []bool{false, true} {
+			want := Tampered
+			if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if missing {
+				want = Warning
+				os.Remove(path)
+			}
+			r := verify(t, state)
+			if r.Status != want || len(r.Objects) != 1 || r.Objects[0].Sum != sum || r.Objects[0].Seq != seq || r.Objects[0].Missing != missing {
+				t.Errorf("%q, missing %v: status %v, objects %+v", good, missing, r.Status, r.Objects)
+			}
+		}
+		if err := os.WriteFile(path, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantIntact(t, state, 5)
+}
+
 func TestVerifyNothing(t *testing.T) {
 	report := verify(t, newState(t))
 	if report.Status != Warning || report.Records != 0 || report.Log != "" {
