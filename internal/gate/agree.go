@@ -14,7 +14,7 @@ import (
 // record of each transition, so that neither can be put back to an older copy
 // unnoticed: a log without that record closes the gate; what the log has beyond
 // it counts as having happened.
-func (st *state) agree(ctx context.Context, fresh bool) error {
+func (st *state) agree(ctx context.Context) error {
 	known, err := st.ledger.Head(ctx)
 	if err != nil {
 		return err
@@ -36,11 +36,32 @@ func (st *state) agree(ctx context.Context, fresh bool) error {
 	if now.Hash == "" || now.Hash == known.Hash {
 		return nil
 	}
-	return st.catchUp(ctx, known, fresh)
+	if known.Hash == "" {
+		if err := st.begun(ctx); err != nil {
+			return err
+		}
+	}
+	return st.catchUp(ctx, known)
+}
+
+// begun closes the gate where the ledger knows nothing and the log has redrives:
+// the ledger was lost, and with it claims, limits, denials and replays.
+func (st *state) begun(ctx context.Context) error {
+	for rec, err := range audit.Read(ctx, st.folder, audit.Query{}) {
+		if err != nil {
+			return fmt.Errorf("reading the log: %w", err)
+		}
+		switch rec.Phase {
+		case audit.PhasePlan, audit.PhaseApproval, audit.PhaseRun, audit.PhaseIntent:
+			return refuse(CodeClosed, "The audit log has redrives that the ledger does not know, so nothing is done. Ask a person to put the ledger back.").
+				hint("the ledger was made anew beside an older log; restore ledger.db, or move the folder `audit` away to begin a new log")
+		}
+	}
+	return nil
 }
 
 // catchUp takes intents that the log has and the ledger lacks into the ledger.
-func (st *state) catchUp(ctx context.Context, known ledger.Head, fresh bool) error {
+func (st *state) catchUp(ctx context.Context, known ledger.Head) error {
 	from := known.Seq
 	for rec, err := range audit.Read(ctx, st.folder, audit.Query{From: from, Phase: audit.PhaseIntent}) {
 		if err != nil {
@@ -48,10 +69,6 @@ func (st *state) catchUp(ctx context.Context, known ledger.Head, fresh bool) err
 		}
 		if rec.Seq == known.Seq && known.Hash != "" {
 			continue
-		}
-		if fresh {
-			return refuse(CodeClosed, "The audit log has redrives that the ledger does not know, so nothing is done. Ask a person to put the ledger back.").
-				hint("the ledger was made anew beside an older log; restore ledger.db, or move the folder `audit` away to begin a new log")
 		}
 		if err := st.consume(ctx, rec); err != nil {
 			return err

@@ -290,38 +290,50 @@ func TestNamesOfCallers(t *testing.T) {
 	h.verify()
 }
 
-// One file through a link and a relative path is one place: claims and limits
-// are shared.
+// One file through a link and a relative path is one place: a policy that names
+// its letters twice gets nothing redriven, and one that names them another way
+// than before finds its claims and limits again.
 func TestOneTableUnderTwoNames(t *testing.T) {
 	h := open(t, standard)
 	if err := os.Symlink("jobs.db", filepath.Join(h.dir, "link.db")); err != nil {
 		t.Fatal(err)
 	}
-	head, jobs, _ := strings.Cut(policyHead, "    file: jobs.db\n")
-	jobs, tail, _ := strings.Cut(jobs, "people:")
-	text := fmt.Sprintf(head, filepath.Join(h.dir, "state")) + "    file: jobs.db\n" + jobs
-	for name, file := range map[string]string{"link": "link.db", "dotted": "../" + filepath.Base(h.dir) + "/jobs.db"} {
-		text += "  " + name + ":\n    type: sqlite\n    file: " + file + "\n" + jobs
+	files := map[string]string{"app": "jobs.db", "link": "link.db", "dotted": "../" + filepath.Base(h.dir) + "/jobs.db"}
+	use := func(backends ...string) {
+		text := fmt.Sprintf("version: 1\nstate: %s\nbackends:\n", filepath.Join(h.dir, "state"))
+		_, mapping, _ := strings.Cut(policyHead, "    file: jobs.db\n")
+		mapping, _, _ = strings.Cut(mapping, "people:")
+		for _, b := range backends {
+			text += "  " + b + ":\n    type: sqlite\n    file: " + files[b] + "\n" + mapping
+		}
+		text += "queues:\n"
+		for _, b := range backends {
+			text += fmt.Sprintf("  %s:\n    source: {backend: %s, queue: mail}\n    redrive: direct\n    handler: {idempotent: true}\n    limits: {per_hour: 3}\n", b, b)
+			text += fmt.Sprintf("  slow-%s:\n    source: {backend: %s, queue: slow}\n    redrive: approval\n", b, b)
+		}
+		if err := os.WriteFile(filepath.Join(h.dir, "policy.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.reopen()
 	}
-	text += "people:" + tail
-	for _, name := range []string{"app", "link", "dotted"} {
-		text += fmt.Sprintf("  %s:\n    source: {backend: %s, queue: mail}\n    redrive: direct\n    handler: {idempotent: true}\n    limits: {per_hour: 3}\n", name, name)
-		text += fmt.Sprintf("  slow-%s:\n    source: {backend: %s, queue: slow}\n    redrive: approval\n", name, name)
+	ask := func(queue, id string) (*gate.RequestResult, error) {
+		return h.agent().RequestRedrive(t.Context(), gate.RedriveArgs{Queue: queue, ID: id, Reason: "r"})
 	}
-	if err := os.WriteFile(filepath.Join(h.dir, "policy.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	slow, ids := h.kill("slow", 1, "x", "{}")[0], h.kill("mail", 4, "x", "{}")
+	use("app", "link", "dotted")
+	for _, q := range []string{"app", "link", "dotted", "slow-app"} {
+		_, err := ask(q, ids[0])
+		refused(t, err, gate.CodePolicy, "lead to the same letters", q)
 	}
-	h.reopen()
-	a := h.agent()
-	slow := h.kill("slow", 1, "x", "{}")
-	first := must[*gate.RequestResult](t)(a.RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "slow-app", IDs: slow, Reason: "r"}))
-	for _, q := range []string{"slow-link", "slow-dotted"} {
-		_, err := a.RequestRedrive(t.Context(), gate.RedriveArgs{Queue: q, IDs: slow, Reason: "r"})
-		refused(t, err, gate.CodeClaimed, first.RequestID)
-	}
-	ids := h.kill("mail", 4, "x", "{}")
-	for i, q := range []string{"app", "link", "dotted", "app"} {
-		res := must[*gate.RequestResult](t)(a.RequestRedrive(t.Context(), gate.RedriveArgs{Queue: q, ID: ids[i], Reason: "r"}))
+	use("app")
+	first := must[*gate.RequestResult](t)(ask("slow-app", slow))
+	for i, b := range []string{"app", "link", "dotted", "app"} {
+		use(b)
+		if b != "app" {
+			_, err := ask("slow-"+b, slow)
+			refused(t, err, gate.CodeClaimed, first.RequestID)
+		}
+		res := must[*gate.RequestResult](t)(ask(b, ids[i]))
 		if want := []string{"done", "done", "done", "pending_approval"}[i]; res.Status != want {
 			t.Errorf("%d: got %+v, want %s", i, res, want)
 		}

@@ -22,12 +22,23 @@ func (c *call) takeBack(ctx context.Context, row ledger.Plan, why error) error {
 	return why
 }
 
+// ErrCancelled is the cause with which a transport ends the context of a call
+// that its client has taken back: a direct redrive then stops between two
+// batches.
+var ErrCancelled = errors.New("the client took the call back")
+
 // runDirect runs a plan that needs nobody, and waits for it as long as a call
 // may take.
 func (c *call) runDirect(ctx context.Context, d *draft, row ledger.Plan) (*RequestResult, error) {
 	live := context.WithoutCancel(ctx)
 	done := make(chan error, 1)
-	if !c.s.start(func(ctx context.Context) { done <- c.runNow(ctx, row) }) {
+	// The run outlives the call, unless the client takes the call back.
+	run, stop := context.WithCancel(live)
+	if !c.s.start(func(session context.Context) {
+		defer stop()
+		defer context.AfterFunc(session, stop)()
+		done <- c.runNow(run, row)
+	}) {
 		return nil, c.takeBack(live, row, refuse(CodeState, "The session ends, so request %s is cancelled and nothing of it is sent.", row.ID))
 	}
 	wait := time.NewTimer(c.s.g.o.DirectWait)
@@ -39,6 +50,9 @@ func (c *call) runDirect(ctx context.Context, d *draft, row ledger.Plan) (*Reque
 		}
 	case <-wait.C:
 	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), ErrCancelled) {
+			stop()
+		}
 	}
 	now, err := c.st.ledger.Get(live, row.ID)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 	"github.com/redrive-mcp/redrive-mcp/internal/redrive"
 )
@@ -92,7 +93,10 @@ func reasonOf(err error) string {
 	var r *Refusal
 	var lag *ledger.ClockError
 	var move *ledger.MoveError
+	var unsafe *durable.Unsafe
 	switch {
+	case errors.As(err, &unsafe):
+		return "a file of the state folder is refused: " + unsafe.Why
 	case errors.As(err, &lag):
 		return lag.Error()
 	case errors.As(err, &move):

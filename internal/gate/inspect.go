@@ -81,7 +81,7 @@ func (c *call) inspected(ctx context.Context, t *target, d *backends.DeadLetter,
 		Enqueued: stamp(d.Times.Enqueued), LastTry: stamp(d.Times.LastAttempt), Died: stamp(d.Times.Dead), Expires: stamp(d.Expires),
 		Payload: PayloadInfo{
 			Bytes: v.size, ContentType: d.Payload.ContentType, Provenance: string(d.Payload.Provenance),
-			Patchable: d.Payload.Patchable, WhyNot: d.Payload.WhyNot, Hidden: len(plain.body.hidden), Withheld: v.body.withheld,
+			Patchable: d.Payload.Patchable, WhyNot: d.Payload.WhyNot, Hidden: plain.body.places, Withheld: v.body.withheld,
 		},
 		Offset: args.Offset,
 	}

@@ -32,7 +32,8 @@ type Gate struct {
 
 	mu     sync.Mutex
 	pol    *policy.Policy
-	stores map[string]*openStore // by backend, for the policy digest they were opened with
+	places map[string]backends.Target // where queues lead, by policy digest and name
+	stores map[string]*openStore      // by backend, for the policy digest they were opened with
 	st     *state
 	stErr  error
 	runs   sync.WaitGroup
@@ -66,7 +67,7 @@ func open(_ context.Context, o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{o: o, pol: p, stores: map[string]*openStore{}}, nil
+	return &Gate{o: o, pol: p, stores: map[string]*openStore{}, places: map[string]backends.Target{}}, nil
 }
 
 // loadPolicy loads the policy and lets each driver check its own sections.
@@ -188,13 +189,15 @@ func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
 		return nil, err
 	}
 	st := &state{folder: folder, log: log, ledger: led, exec: &redrive.Executor{Ledger: led, Log: log}}
-	if err := st.agree(ctx, fresh); err != nil {
+	if err := st.agree(ctx); err != nil {
 		return nil, err
 	}
 	if st.secret, err = led.Secret(ctx); err != nil {
 		return nil, err
 	}
-	if fresh {
+	if head, err := log.HeadNow(); err != nil {
+		return nil, err
+	} else if fresh && head.Hash == "" { // a new folder, not one whose ledger was lost while it was stopped
 		if err := folder.WriteNew(goFile, nil); err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 )
 
@@ -61,6 +62,13 @@ func (c *call) run(ctx context.Context, id string, progress func(RequestResult))
 func (s *session) runOpen(ctx context.Context, report func(RequestResult, error)) error {
 	st, err := s.g.state(ctx, false)
 	if err != nil {
+		return err
+	}
+	c := &call{s: s, op: ledger.NewID("o"), tool: "run", caller: s.who(), st: st}
+	if c.pol, err = s.g.policyNow(ctx); err != nil {
+		return err
+	}
+	if err := c.tidy(ctx); err != nil {
 		return err
 	}
 	rows, err := st.ledger.Find(ctx, ledger.Approved, ledger.Running, ledger.Stopping)
@@ -191,7 +199,7 @@ func (st *state) stopped() string {
 func (s *session) stop(ctx context.Context, reason string) error {
 	st, err := s.g.state(ctx, true)
 	if err != nil {
-		return err
+		return errors.Join(s.g.halt(), err) // first of all nothing more is sent
 	}
 	already := st.stopped() != ""
 	if err := st.folder.Remove(goFile); err != nil {
@@ -213,6 +221,16 @@ func (s *session) stop(ctx context.Context, reason string) error {
 			hint("make space on the disk of the state folder and run stop again")
 	}
 	return nil
+}
+
+// halt stops everything where ledger and log cannot be opened.
+func (g *Gate) halt() error {
+	folder, err := durable.Open(g.pol.State)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Remove(goFile)
 }
 
 func (s *session) resume(ctx context.Context, reason string) error {

@@ -33,6 +33,7 @@ func (r redactor) needsBody() bool { return len(r.Paths) > 0 || len(r.Text) > 0 
 type shownBody struct {
 	data     []byte
 	hidden   [][]byte // the values that were hidden in it
+	places   int      // how many places the policy hides in it
 	withheld string   // why nothing of it is shown
 }
 
@@ -47,6 +48,11 @@ func (r redactor) body(raw []byte) shownBody {
 			return shownBody{withheld: "it is not strict JSON, so the values that the policy hides cannot be found in it"}
 		}
 		b.data, b.hidden = masked, longestFirst(hidden)
+		for _, pat := range r.Paths {
+			if hits, err := rawjson.Find(raw, pat); err == nil {
+				b.places += len(hits)
+			}
+		}
 	}
 	b.data = []byte(r.json(b.data, b.hidden))
 	return b

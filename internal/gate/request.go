@@ -135,6 +135,9 @@ func (c *call) request(ctx context.Context, args RedriveArgs, sel choice, fixAt 
 	if err != nil {
 		return nil, err
 	}
+	if err := c.alone(ctx, c.pol, args.Queue, t.at); err != nil {
+		return nil, err
+	}
 	d := &draft{t: t, args: args, sel: sel, fixAt: fixAt, leftOut: map[string]int{}, paths: map[string]bool{}, befores: map[int][]byte{}, effect: policy.Direct}
 	if err := c.prepare(ctx, d); err != nil {
 		return nil, err

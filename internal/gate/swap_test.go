@@ -65,6 +65,7 @@ func TestChangedBetweenTheSteps(t *testing.T) {
 		{"a looser policy does not loosen the plan", newPolicy("redrive: approval", "redrive: direct\n    handler: {idempotent: true}\n    limits: {per_hour: 9}"), "done", ""},
 		{"the policy does not load", newPolicy("redrive: approval", "redrive: approvall"), "approved", "does not load"},
 		{"an item's body in the ledger", ledgerRow(`UPDATE items SET body = x'7b7d' WHERE plan = ?`), "halted", "not what the frozen plan binds"},
+		{"an item out of the ledger", ledgerRow(`DELETE FROM items WHERE plan = ?`), "void", "has 0 of its 1 items"},
 		{"an item's id in the ledger", ledgerRow(`UPDATE items SET id = '77' WHERE plan = ?`), "halted", "not what the frozen plan binds"},
 		{"the plan's bytes in the ledger", ledgerRow(`UPDATE plans SET bytes = x'7b7d' WHERE id = ?`), "", ""},
 		{"a decision in the ledger", ledgerRow(`UPDATE decisions SET person = 'luis' WHERE plan = ?`), "void", "not in the audit log"},
@@ -235,9 +236,18 @@ func TestRolledBack(t *testing.T) {
 		for _, side := range []string{"", "-wal", "-shm"} {
 			os.Remove(filepath.Join(h.dir, "state", "ledger.db"+side))
 		}
-		h.reopen()
-		_, err := h.agent().ListQueues(t.Context(), gate.QueuesArgs{})
-		refused(t, err, gate.CodeClosed, "ledger does not know")
+		for range 3 { // as often as it is tried
+			h.reopen()
+			_, err := h.agent().ListQueues(t.Context(), gate.QueuesArgs{})
+			refused(t, err, gate.CodeClosed, "ledger does not know")
+		}
+		// Even then a person can stop everything.
+		if err := h.person("ana").Stop(t.Context(), "what is this"); err == nil {
+			t.Error("stop claims that it was recorded")
+		}
+		if _, err := os.Stat(filepath.Join(h.dir, "state", "go")); err == nil {
+			t.Error("it was not stopped")
+		}
 	})
 }
 

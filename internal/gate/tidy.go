@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
@@ -50,16 +51,25 @@ func (c *call) expire(ctx context.Context) error {
 	return nil
 }
 
+// startTime is how long after it was made a direct redrive must have begun.
+const startTime = 30 * time.Second
+
 // settleOrphans ends direct redrives whose process has died: the store is asked
 // what became of the last batch, and the rest is released. Nothing of an earlier
 // session is sent by a later one.
 func (c *call) settleOrphans(ctx context.Context) error {
-	rows, err := c.st.ledger.Find(ctx, ledger.Running, ledger.Stopping)
+	rows, err := c.st.ledger.Find(ctx, ledger.Approved, ledger.Running, ledger.Stopping)
 	if err != nil {
 		return err
 	}
+	now, _ := c.st.ledger.Now()
 	for _, row := range rows {
-		if row.Mode != modeDirect || c.st.ledger.Held(ctx, row.ID) {
+		young := row.State == ledger.Approved && now.Sub(row.Created) < startTime
+		if row.Mode != modeDirect || young || c.st.ledger.Held(ctx, row.ID) {
+			continue
+		}
+		if row.State == ledger.Approved {
+			_ = c.takeBack(ctx, row, haltedError{"the session that asked for it has ended"})
 			continue
 		}
 		// What stands against it is in the log, and the next call tries again.

@@ -44,6 +44,19 @@ func (c *call) paper(row ledger.Plan) (*warrant, error) {
 	return &warrant{c: c, row: row, doc: doc}, nil
 }
 
+// whole reports whether the ledger has every item of the plan: one that was
+// taken out of it would be passed over in silence.
+func (w *warrant) whole(ctx context.Context) error {
+	n, err := w.c.st.ledger.Count(ctx, w.row.ID)
+	if err != nil {
+		return err
+	}
+	if n.All() != len(w.doc.Items) {
+		return voidError{fmt.Sprintf("the ledger has %d of its %d items", n.All(), len(w.doc.Items))}
+	}
+	return nil
+}
+
 // warrant reads the plan as it was frozen and opens its queue.
 func (c *call) warrant(ctx context.Context, row ledger.Plan) (*warrant, error) {
 	w, err := c.paper(row)
@@ -52,6 +65,9 @@ func (c *call) warrant(ctx context.Context, row ledger.Plan) (*warrant, error) {
 	}
 	if c.pol.Queues[row.Queue] == nil {
 		return nil, voidError{"the policy has no queue of that name any more"}
+	}
+	if err := w.whole(ctx); err != nil {
+		return nil, err
 	}
 	w.t, err = c.open(ctx, row.Queue)
 	return w, err
@@ -114,6 +130,9 @@ func (w *warrant) check(ctx context.Context) error {
 	}
 	if at.String() != w.doc.Target {
 		return voidError{"the connection leads to another target than the plan's"}
+	}
+	if err := w.c.alone(ctx, pol, w.row.Queue, at); err != nil {
+		return voidError{reasonOf(err)}
 	}
 	return w.judge(ctx, pol, now)
 }

@@ -94,7 +94,7 @@ func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, it ledger.It
 		d.effect, d.rule = strict, dec
 	}
 	d.limits = policy.Tighter(d.limits, dec.Limits)
-	d.hidden = max(d.hidden, len(v.body.hidden))
+	d.hidden = max(d.hidden, v.body.places)
 	if d.label == "" {
 		d.label = v.label
 	}

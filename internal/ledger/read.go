@@ -124,6 +124,11 @@ type Counts struct {
 	Waiting, InDoubt, Sent, Skipped, Failed, Unknown int
 }
 
+// All is the number of items.
+func (c Counts) All() int {
+	return c.Waiting + c.InDoubt + c.Sent + c.Skipped + c.Failed + c.Unknown
+}
+
 // state is where a run ends with these counts.
 func (c Counts) state(halted bool) State {
 	switch {

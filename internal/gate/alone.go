@@ -1,0 +1,51 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/policy"
+)
+
+// alone refuses a redrive of letters that the policy also names by another
+// queue: rules and limits would hold by the name that is used. Two sources that
+// read alike are refused when the policy is loaded; that two connections lead to
+// one place shows only when they are open. A store that does not answer within a
+// moment is passed over: it can be asked for nothing either.
+func (c *call) alone(ctx context.Context, pol *policy.Policy, queue string, at backends.Target) error {
+	for _, name := range queueNames(pol) {
+		if name == queue {
+			continue
+		}
+		other, ok := c.s.g.place(ctx, pol, name)
+		if ok && other.Physical() == at.Physical() {
+			return refuse(CodePolicy, "Queues %s and %s of the policy lead to the same letters, so neither is redriven. Ask a person to take one of them out.", queue, name)
+		}
+	}
+	return nil
+}
+
+// place is where a queue leads, as found out once for each policy.
+func (g *Gate) place(ctx context.Context, pol *policy.Policy, name string) (backends.Target, bool) {
+	key := pol.Digest + " " + name
+	g.mu.Lock()
+	at, ok := g.places[key]
+	g.mu.Unlock()
+	if ok {
+		return at, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	store, err := g.store(pol, pol.Queues[name].Backend)
+	if err != nil {
+		return at, false
+	}
+	if at, err = store.Target(ctx, name); err != nil {
+		return at, false
+	}
+	g.mu.Lock()
+	g.places[key] = at
+	g.mu.Unlock()
+	return at, true
+}
