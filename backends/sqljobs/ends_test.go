@@ -96,6 +96,8 @@ func TestOneBadRow(t *testing.T) {
 		{"check", "ALTER TABLE j ADD CHECK (NOT (id = 2 AND status = 'queued'))", "failed refused"},
 		{"trigger", `CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id = 2 THEN RAISE ''no''; END IF; RETURN NEW; END';
 			CREATE TRIGGER no BEFORE UPDATE ON j FOR EACH ROW EXECUTE FUNCTION no()`, "failed refused"},
+		{"trigger with a code of its own", `CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id = 2 THEN RAISE ''no'' USING ERRCODE = ''ZX999''; END IF; RETURN NEW; END';
+			CREATE TRIGGER no BEFORE UPDATE ON j FOR EACH ROW EXECUTE FUNCTION no()`, "failed refused"},
 		{"silent trigger", `CREATE FUNCTION hush() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id = 2 THEN RETURN NULL; END IF; RETURN NEW; END';
 			CREATE TRIGGER hush BEFORE UPDATE ON j FOR EACH ROW EXECUTE FUNCTION hush()`, "failed refused"},
 	} {

@@ -24,7 +24,8 @@ func (e *postgres) fault(err error) fault {
 		f, ok = classes[pg.Code[:min(2, len(pg.Code))]]
 	}
 	if !ok {
-		f = fault{code: backends.Internal, sentence: "the database reports a fault"}
+		// A code that PostgreSQL does not define is a trigger's own.
+		f = fault{code: backends.Refused, sentence: "a trigger of the table refuses the row", row: true}
 	}
 	// FATAL ends the session: a commit that it interrupts may have happened.
 	f.lost = f.lost || strings.EqualFold(pg.Severity, "FATAL") || strings.EqualFold(pg.Severity, "PANIC")
@@ -60,5 +61,13 @@ var classes = map[string]fault{
 	"44": {code: backends.Refused, sentence: "a rule of the view refuses the row", row: true},
 	"53": {code: backends.Unreachable, sentence: "the database has no more room or connections"},
 	"57": {code: backends.Unreachable, sentence: "the database is shutting down or not ready"},
+	"0A": {code: backends.Internal, sentence: "the database cannot do this"},
+	"25": {code: backends.Internal, sentence: "the transaction is in no state for this"},
+	"40": {code: backends.Refused, sentence: "the database rolled the batch back"},
+	"54": {code: backends.Internal, sentence: "a limit of the database is reached"},
+	"55": {code: backends.Busy, sentence: "an object of the database is in use or in no state for this"},
+	"58": {code: backends.Internal, sentence: "the database's system reports a fault"},
+	"F0": {code: backends.Internal, sentence: "the database's configuration is at fault"},
+	"XX": {code: backends.Internal, sentence: "the database reports a fault of its own"},
 	"P0": {code: backends.Refused, sentence: "a trigger of the table refuses the row", row: true},
 }
