@@ -29,12 +29,18 @@ func Check(p *Policy, now time.Time) []Fault {
 	for _, name := range sorted(p.Queues) {
 		l.queue(p.Queues[name])
 	}
+	if len(l.unproven) > 0 { // once: it is the same for all, and nothing in the file can change it yet
+		l.warn(l.first, fmt.Sprintf("approvals for %s are not proven: an agent with a shell as the same user could give them", strings.Join(l.unproven, ", ")),
+			"this build cannot verify signatures yet; keep agents away from the approver's user")
+	}
 	return sortFaults(l.warnings)
 }
 
 type linter struct {
 	policy   *Policy
 	warnings []Fault
+	unproven []string // queues whose approvals nobody proves
+	first    string   // where the first of them asks for none
 }
 
 func (l *linter) warn(path, why, hint string) {
@@ -134,7 +140,9 @@ func (l *linter) approval(q *Queue, path string) {
 	case len(a.From) == 0:
 		l.warn(path+"/approval", fmt.Sprintf("anyone at the command line can approve for %q", q.Name), `name people with "from"`)
 	case a.Proof == "none":
-		l.warn(path+"/approval/proof", fmt.Sprintf("approvals for %q are not proven: an agent with a shell as the same user could give them", q.Name), "this build cannot verify signatures yet; keep agents away from the approver's user")
+		if l.unproven = append(l.unproven, q.Name); l.first == "" {
+			l.first = path + "/approval/proof"
+		}
 	}
 	if a.Separation == "person" && len(a.From) > 0 && a.Count >= len(a.people) {
 		l.warn(path+"/approval/count", fmt.Sprintf("a request of one of the %d people of %q can never be approved", len(a.people), q.Name), "with separation: person the requester does not count")
