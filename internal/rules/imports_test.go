@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"internal/gate": {"internal/redrive", "policy", "internal/plan", "internal/approval", "internal/ledger", "internal/audit", "backends", "internal/rawjson", "internal/durable"},
 
 	// The executor knows no policy and no approval: it is told what to send.
-	"internal/redrive": {"internal/ledger", "internal/audit", "internal/plan", "backends"},
+	"internal/redrive": {"internal/ledger", "internal/audit", "backends"},
 
 	// The ledger keeps Refs and Outcomes as the stores name them.
 	"internal/ledger": {"internal/durable", "backends"},
