@@ -39,10 +39,11 @@ func serve(ctx context.Context, a *gate.Agent, tools []tool, in io.Reader, out i
 		return err
 	}
 	return stdio.Serve(ctx, s, in, out, stdio.Options{
-		Hear:   func(ctx context.Context, h stdio.Heard) error { return hear(ctx, a, h) },
-		Client: func(i mcp.Implementation) { a.SetClient(clientName(i), "") },
-		Stderr: o.Stderr,
-		Ended:  func() { a.Close(context.WithoutCancel(ctx)) }, // without an end it has no error
+		Hear:      func(ctx context.Context, h stdio.Heard) error { return hear(ctx, a, h) },
+		Client:    func(i mcp.Implementation) { a.SetClient(clientName(i), "") },
+		Stderr:    o.Stderr,
+		Cancelled: gate.ErrCancelled,
+		Ended:     func() { a.Close(context.WithoutCancel(ctx)) }, // without an end it has no error
 	})
 }
 
