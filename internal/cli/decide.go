@@ -47,7 +47,7 @@ func cancelCommand() command {
 				return a.person(ctx, func(p *gate.Person) error {
 					r, err := p.CancelRedrive(ctx, gate.CancelArgs{RequestID: args[0], Reason: *reason})
 					if err != nil {
-						return stateExit(err, exitNothing)
+						return err
 					}
 					return a.printStatus(r)
 				})

@@ -35,7 +35,7 @@ func (a *app) cutShort(ctx context.Context, p *gate.Person, asked gate.RequestRe
 	case now == statusApproved:
 		return notBegun(asked.RequestID, err)
 	case now == asked.Status && now != statusRunning:
-		return stateExit(err, exitNothing)
+		return err
 	}
 	if !a.json {
 		a.heading("run")
@@ -44,33 +44,28 @@ func (a *app) cutShort(ctx context.Context, p *gate.Person, asked gate.RequestRe
 	switch {
 	case ctx.Err() != nil && said != nil:
 		return said
-	case s.Request.Status == statusVoid:
-		return stateExit(err, exitRefused)
 	}
 	return err
 }
 
 // notBegun is the error of a run that left an approved request as it was.
 func notBegun(id string, err error) error {
-	if !stopped(err) {
+	if !refusedAs(err, gate.CodeStopped) {
 		return err
 	}
 	return fail(exitRefused, "%w", err).
 		hint("the approval is recorded: %s resume, once it is safe, then %s run %s", program, program, oneLine(id))
 }
 
-// stopped says whether a person's stop kept a run from starting.
-func stopped(err error) bool {
-	r, ok := errors.AsType[*gate.Refusal](err)
-	return ok && (r.Code == gate.CodeStopped || r.Cause != nil && strings.HasPrefix(r.Cause.Error(), "redrives are stopped for everyone"))
+// lostRace says whether another executor was faster: it runs the request, or has
+// run it already.
+func lostRace(err error) bool {
+	return refusedAs(err, gate.CodeElsewhere) || refusedAs(err, gate.CodeNothing)
 }
 
-// lostRace says whether another executor was faster: it runs the request, it has
-// run it already, or it took it in between.
-func lostRace(err error) bool {
+func refusedAs(err error, code gate.Code) bool {
 	r, ok := errors.AsType[*gate.Refusal](err)
-	return ok && r.Code == gate.CodeState && (strings.HasSuffix(r.Sentence, " is being run by another process.") ||
-		strings.HasSuffix(r.Sentence, "; there is nothing to run.") || strings.Contains(r.Sentence, " and cannot become running"))
+	return ok && r.Code == code
 }
 
 // progress draws one line on standard error, over and over, if that is a

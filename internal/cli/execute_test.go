@@ -16,10 +16,10 @@ func TestLostRace(t *testing.T) {
 	}{
 		{nil, false},
 		{errors.New("disk full"), false},
-		{&gate.Refusal{Code: gate.CodeState, Sentence: "Request r-1 is being run by another process."}, true},
-		{&gate.Refusal{Code: gate.CodeState, Sentence: "Request r-1 was not started: request r-1 is done and cannot become running."}, true},
-		{&gate.Refusal{Code: gate.CodeState, Sentence: "Request r-1 is done; there is nothing to run."}, true},
-		{&gate.Refusal{Code: gate.CodeState, Sentence: "Request r-1 was not started: redrives are stopped for everyone."}, false},
+		{&gate.Refusal{Code: gate.CodeElsewhere, Sentence: "Request r-1 is being run by another process."}, true},
+		{&gate.Refusal{Code: gate.CodeElsewhere, Sentence: "Request r-1 was not started: request r-1 is done and cannot become running."}, true},
+		{&gate.Refusal{Code: gate.CodeNothing, Sentence: "Request r-1 is done; there is nothing to run."}, true},
+		{&gate.Refusal{Code: gate.CodeStopped, Sentence: "Request r-1 was not started: redrives are stopped for everyone."}, false},
 		{&gate.Refusal{Code: gate.CodeStore, Sentence: "The store does not answer."}, false},
 	} {
 		if got := lostRace(tt.err); got != tt.lost {

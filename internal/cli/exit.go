@@ -48,20 +48,6 @@ type errSaid int
 
 func (e errSaid) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// stateExit gives a refusal because of a request's state the exit code that it
-// deserves from the command that was typed. Other errors keep theirs.
-func stateExit(err error, code int) error {
-	r, ok := errors.AsType[*gate.Refusal](err)
-	if !ok || r.Code != gate.CodeState {
-		return err
-	}
-	f := fail(code, "%w", err)
-	if r.Hint != "" {
-		f = f.hint("%s", r.Hint)
-	}
-	return f
-}
-
 // report prints an error and gives its exit code.
 func (u *ui) report(err error) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {

@@ -48,10 +48,6 @@ func resumeCommand() command {
 }
 
 func (a *app) resume(ctx context.Context, p *gate.Person, reason string) error {
-	// What cannot be looked at is no reason to leave a stop in place.
-	if r, err := p.ListQueues(ctx, gate.QueuesArgs{}); err == nil && r.Stopped == "" {
-		return fail(exitNothing, "nothing is stopped").hint("%s queues shows a stop", program)
-	}
 	if err := p.Resume(ctx, reason); err != nil {
 		return err
 	}

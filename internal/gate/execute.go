@@ -62,17 +62,30 @@ func (c *call) cannotRun(ctx context.Context, row ledger.Plan, err error) error 
 	if _, ok := errors.AsType[*Refusal](err); ok {
 		return err
 	}
-	return refuse(CodeState, "Request %s was not started: %s.", row.ID, reasonOf(err)).because(err)
+	return notStarted(row, err)
+}
+
+// notStarted is the refusal of a run that left the plan as it was.
+func notStarted(row ledger.Plan, err error) error {
+	code := CodeState
+	if halt, ok := errors.AsType[haltedError](err); ok && halt.code != "" {
+		code = halt.code
+	} else if _, ok := errors.AsType[voidError](err); ok {
+		code = CodePolicy
+	} else if isMove(err) {
+		code = CodeElsewhere
+	}
+	return refuse(code, "Request %s was not started: %s.", row.ID, reasonOf(err)).because(err)
 }
 
 // runRefusal says how far a run came. state is "" if it never had the plan.
 func runRefusal(row ledger.Plan, state ledger.State, err error) error {
 	var fence *ledger.FenceError
 	if errors.As(err, &fence) {
-		return refuse(CodeState, "Request %s is being run by another process.", row.ID).because(err)
+		return refuse(CodeElsewhere, "Request %s is being run by another process.", row.ID).because(err)
 	}
 	if state == "" {
-		return refuse(CodeState, "Request %s was not started: %s.", row.ID, reasonOf(err)).because(err)
+		return notStarted(row, err)
 	}
 	var halt *redrive.HaltError
 	if errors.As(err, &halt) {
@@ -117,7 +130,11 @@ func reasonOf(err error) string {
 	return "an internal error, which is in the audit log"
 }
 
-// haltedError stops a run whose plan stays what it is.
-type haltedError struct{ why string }
+// haltedError stops a run whose plan stays what it is. code is the refusal's, if
+// it is not CodeState.
+type haltedError struct {
+	why  string
+	code Code
+}
 
 func (e haltedError) Error() string { return e.why }

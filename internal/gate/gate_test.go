@@ -57,7 +57,7 @@ func TestApproval(t *testing.T) {
 		t.Fatalf("the worker got %v", got)
 	}
 	_, err := p.Run(t.Context(), res.RequestID, nil)
-	refused(t, err, gate.CodeState)
+	refused(t, err, gate.CodeNothing)
 	h.verify()
 }
 
@@ -287,7 +287,7 @@ func TestUntilItExpires(t *testing.T) {
 	must[*gate.RequestResult](t)(p.Approve(t.Context(), res.RequestID, res.Digest, ""))
 	h.clock.add(31 * time.Minute)
 	_, err = p.Run(t.Context(), res.RequestID, nil)
-	refused(t, err, gate.CodeState, "0 of 1 approvals")
+	refused(t, err, gate.CodePolicy, "0 of 1 approvals")
 	if len(h.work()) != 0 {
 		t.Error("an expired approval sent something")
 	}

@@ -39,7 +39,7 @@ func (c *call) run(ctx context.Context, id string, progress func(RequestResult))
 	case row.State == ledger.Approved && row.Mode == modeDirect:
 		return nil, c.takeBack(ctx, row, refuse(CodeState, "Request %s was direct and its session has ended, so it is cancelled. Request it again.", row.ID))
 	case row.State != ledger.Approved && row.State != ledger.Running && row.State != ledger.Stopping:
-		return nil, refuse(CodeState, "Request %s is %s; there is nothing to run.", row.ID, row.State)
+		return nil, refuse(CodeNothing, "Request %s is %s; there is nothing to run.", row.ID, row.State)
 	}
 	live := context.WithoutCancel(ctx)
 	report := func() {
@@ -237,6 +237,9 @@ func (s *session) resume(ctx context.Context, reason string) error {
 	c, err := s.begin(ctx, "resume", "", audit.Arg{Key: "reason", Value: words(reason)})
 	if err != nil {
 		return err
+	}
+	if c.st.stopped() == "" {
+		return c.done(ctx, refuse(CodeNothing, "Nothing is stopped."))
 	}
 	err = c.st.folder.WriteNew(goFile, nil)
 	if errors.Is(err, fs.ErrExist) {

@@ -246,7 +246,7 @@ func (c *call) cancel(ctx context.Context, args CancelArgs) (*StatusResult, erro
 		return err
 	})
 	if isMove(err) {
-		return nil, refuse(CodeState, "Request %s is %s; there is nothing to cancel.", row.ID, row.State)
+		return nil, refuse(CodeNothing, "Request %s is %s; there is nothing to cancel.", row.ID, row.State)
 	}
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (c *call) settleOrphans(ctx context.Context) error {
 			continue
 		}
 		if row.State == ledger.Approved {
-			_ = c.takeBack(ctx, row, haltedError{"the session that asked for it has ended"})
+			_ = c.takeBack(ctx, row, haltedError{why: "the session that asked for it has ended"})
 			continue
 		}
 		// What stands against it is in the log, and the next call tries again.

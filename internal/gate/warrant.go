@@ -101,24 +101,24 @@ func (w *warrant) commit(n int) string {
 // stricter of the policy at planning and the policy now is satisfied.
 func (w *warrant) check(ctx context.Context) error {
 	if w.orphan {
-		return haltedError{"the session that asked for it has ended"}
+		return haltedError{why: "the session that asked for it has ended"}
 	}
 	if why := w.c.st.stopped(); why != "" {
-		return haltedError{"redrives are stopped for everyone: " + why}
+		return haltedError{why: "redrives are stopped for everyone: " + why, code: CodeStopped}
 	}
 	row, err := w.c.st.ledger.Get(ctx, w.row.ID)
 	if err != nil {
 		return err
 	}
 	if row.State == ledger.Stopping {
-		return haltedError{"it was " + row.Why}
+		return haltedError{why: "it was " + row.Why}
 	}
 	now, err := w.c.st.ledger.Now()
 	if err != nil {
-		return haltedError{err.Error()}
+		return haltedError{why: err.Error()}
 	}
 	if now.After(w.doc.NotAfter) {
-		return haltedError{"its time was up at " + stamp(w.doc.NotAfter)}
+		return haltedError{why: "its time was up at " + stamp(w.doc.NotAfter)}
 	}
 	pol, err := w.c.s.g.policyNow(ctx)
 	if err != nil {
