@@ -40,14 +40,24 @@ func (c *call) execute(ctx context.Context, row ledger.Plan, progress func()) (l
 		Check: w.check, Bind: w.bind, Commit: w.commit, Redact: w.clean,
 		Record: rec, Progress: progress,
 	})
+	if err != nil && state == "" && ctx.Err() != nil {
+		return state, interrupted(row, err)
+	}
 	if err != nil {
 		err = runRefusal(row, state, err)
 	}
 	return state, err
 }
 
+func interrupted(row ledger.Plan, err error) error {
+	return refuse(CodeInterrupted, "Request %s was not started: the command was interrupted.", row.ID).because(err)
+}
+
 // cannotRun voids an approved plan if it can never run, and records why.
 func (c *call) cannotRun(ctx context.Context, row ledger.Plan, err error) error {
+	if ctx.Err() != nil {
+		err = interrupted(row, err)
+	}
 	ctx = context.WithoutCancel(ctx)
 	rec := c.record(audit.PhaseOutcome)
 	rec.Plan, rec.Queue, rec.Outcome, rec.Why = row.Digest, row.Queue, "not started", c.clean(err.Error())

@@ -87,6 +87,9 @@ func (s *session) runOpen(ctx context.Context, report func(RequestResult, error)
 			continue // somebody is at it
 		}
 		res, err := s.run(ctx, row.ID, nil)
+		if r, ok := errors.AsType[*Refusal](err); ok && r.Code == CodeInterrupted {
+			return nil // as it was asked to
+		}
 		if res == nil {
 			res = &RequestResult{RequestID: row.ID, Queue: row.Queue, Status: status(row.State)}
 		}

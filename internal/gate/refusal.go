@@ -21,6 +21,7 @@ const (
 	CodeClaimed     Code = "claimed"       // another request has the letter
 	CodeLimit       Code = "limit"         // too many at once or in an hour
 	CodeState       Code = "state"         // the request is not in a state for that
+	CodeInterrupted Code = "interrupted"   // the caller went away before it began
 	CodeElsewhere   Code = "elsewhere"     // another process runs the request
 	CodeStopped     Code = "stopped"       // somebody stopped all redrives
 	CodeDenied      Code = "denied"        // a person said no to the same request
