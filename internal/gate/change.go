@@ -111,7 +111,7 @@ func (ch change) compare(q *policy.Queue, known shadow) (out changed, err error)
 			return out, err
 		}
 		out.paths = append(out.paths, c.Pointer.String())
-		if known.veiled[c.Pointer.String()] {
+		if known.veiled(c.Pointer) {
 			out.sets = true
 		} else {
 			out.mends = true
@@ -123,7 +123,7 @@ func (ch change) compare(q *policy.Queue, known shadow) (out changed, err error)
 // really applies the change to the body itself. What fits the shadow and not the
 // body has mistaken a stand-in for a value; that is all the error says.
 func (ch change) really(q *policy.Queue, raw []byte, known shadow) ([]byte, error) {
-	if len(known.veiled) == 0 && len(q.Redact.Paths) == 0 {
+	if len(known.veils) == 0 && len(q.Redact.Paths) == 0 {
 		return ch.on(raw)
 	}
 	mistaken := errors.New("it takes a stand-in for a hidden value to be the value")

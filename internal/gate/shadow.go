@@ -2,7 +2,6 @@ package gate
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -15,8 +14,13 @@ import (
 // caller is told about a patch is told about the shadow, so that no answer can
 // depend on a hidden value.
 type shadow struct {
-	doc    []byte
-	veiled map[string]bool // places hidden for what they hold, not for where they are
+	doc   []byte
+	veils []rawjson.Pattern // places hidden for what they hold, not for where they are
+}
+
+// veiled reports whether a place is hidden for what it holds.
+func (s shadow) veiled(p rawjson.Pointer) bool {
+	return slices.ContainsFunc(s.veils, func(veil rawjson.Pattern) bool { return veil.Match(p) })
 }
 
 // maxVeiled bounds how many such places one body may have.
@@ -35,40 +39,34 @@ func shadowOf(q *policy.Queue, raw []byte) (shadow, error) {
 	if !r.needsBody() {
 		return shadow{doc: raw}, nil
 	}
-	masked, hidden, err := rawjson.Mask(raw, r.Paths, []byte(`"`+hiddenText+`"`))
+	standIn := []byte(`"` + hiddenText + `"`)
+	masked, hidden, err := rawjson.Mask(raw, r.Paths, standIn)
 	if err != nil {
 		return shadow{}, err
 	}
 	hidden = longestFirst(hidden)
-	s := shadow{doc: masked, veiled: map[string]bool{}}
+	var s shadow
 	for p, v := range rawjson.Leaves(masked) {
 		// A name that repeats a hidden value has no stand-in that keeps its place.
 		if slices.ContainsFunc(p.Tokens(), func(name string) bool { return r.text(name, hidden) != name }) {
 			return shadow{}, errName
 		}
 		text := rawjson.Text(v)
-		shown := r.text(text, hidden)
-		if shown == text || isHidden(q, p) {
+		if r.text(text, hidden) == text || isHidden(q, p) {
 			continue
 		}
-		if s.veiled[p.String()] = true; len(s.veiled) > maxVeiled {
+		if len(s.veils) == maxVeiled {
 			return shadow{}, errVeiled
 		}
-		if s.doc, err = rawjson.Replace(s.doc, p, jsonString(shown)); err != nil {
+		// Beside a member that is really named * its siblings are veiled too.
+		veil, err := rawjson.ParsePattern(p.String())
+		if err != nil {
 			return shadow{}, err
 		}
+		s.veils = append(s.veils, veil)
 	}
-	return s, nil
-}
-
-func jsonString(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(s) != nil {
-		return []byte(`""`) // strings always encode
-	}
-	return bytes.TrimSpace(b.Bytes())
+	s.doc, _, err = rawjson.Mask(masked, s.veils, standIn)
+	return s, err
 }
 
 // judged is what a patch does to a letter, as far as the policy may count it.
@@ -92,7 +90,7 @@ func judge(q *policy.Queue, before, after []byte) (j judged) {
 		return judged{mends: !bytes.Equal(before, after)}
 	}
 	for _, c := range diff {
-		if underHidden(q, c.Pointer) || s.veiled[c.Pointer.String()] {
+		if underHidden(q, c.Pointer) || s.veiled(c.Pointer) {
 			j.sets = true
 		} else {
 			j.mends = true
