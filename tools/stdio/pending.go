@@ -40,7 +40,9 @@ func (p *pending) cancel(key string, cause error) {
 	}
 }
 
-// cancelled reports whether an open request was taken back.
+// cancelled reports whether an open request was taken back. Asked once, just
+// before a request is handled, it decides: one cancelled earlier never runs, one
+// cancelled later has begun and its context ends.
 func (p *pending) cancelled(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -315,6 +315,9 @@ func TestTakenBackHasACause(t *testing.T) {
 	p.end()
 }
 
+// TestCancelledWhileQueuedDoesNotRun: messages are taken in their order, so the
+// answer to the ping shows that the cancellation before it was taken. That the
+// pipe has accepted it shows nothing yet.
 func TestCancelledWhileQueuedDoesNotRun(t *testing.T) {
 	p := connect(t, nil)
 	for i := range workers {
@@ -323,7 +326,11 @@ func TestCancelledWhileQueuedDoesNotRun(t *testing.T) {
 	}
 	p.send(call("100", "hold", `"late"`),
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":100}}`+"\n",
-		call("101", "echo", `{}`))
+		`{"jsonrpc":"2.0","id":"ping","method":"ping"}`+"\n")
+	if a := p.next(); string(a.ID) != `"ping"` {
+		t.Fatalf("answer %s, want the ping's", a.raw)
+	}
+	p.send(call("101", "echo", `{}`))
 	close(p.release)
 	rest := p.end()
 	if len(rest) != workers+1 {
