@@ -67,6 +67,9 @@ type Target struct {
 	Store    string
 	Place    string
 	Selector string
+	// Split is what tells the queues of one place apart, such as a column; empty
+	// where the whole place is one queue.
+	Split string
 	// Via is how it is reached: host, port, user. It is part of a plan, not of
 	// the physical identity.
 	Via string
@@ -77,6 +80,12 @@ func (t Target) Letters() string { return t.Store + "/" + t.Place }
 
 // Physical names the physical queue, on which limits are counted.
 func (t Target) Physical() string { return t.Letters() + "#" + t.Selector }
+
+// Overlaps reports whether two queues may have letters in common: they are in
+// one place, and nothing there tells them apart.
+func (t Target) Overlaps(u Target) bool {
+	return t.Letters() == u.Letters() && (t.Split != u.Split || t.Selector == u.Selector)
+}
 
 // String is the target as people and plans see it.
 func (t Target) String() string { return t.Physical() + " via " + t.Via }

@@ -158,7 +158,7 @@ func (e *postgres) target(ctx context.Context, m *mapping) (backends.Target, err
 		p = look
 	}
 	cfg := e.roles[p].cfg
-	target := backends.Target{Selector: m.selector, Via: fmt.Sprintf("%s:%d %s", cfg.Host, cfg.Port, cfg.User)}
+	target := backends.Target{Selector: m.selector, Split: m.jobs.Queue, Via: fmt.Sprintf("%s:%d %s", cfg.Host, cfg.Port, cfg.User)}
 	t, err := e.begin(ctx, p)
 	if err != nil {
 		return target, err

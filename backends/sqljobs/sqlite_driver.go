@@ -86,7 +86,11 @@ func sqliteTarget(path string, m *mapping) (backends.Target, error) {
 	if !ok || !file.at(real) {
 		return backends.Target{}, errReplaced()
 	}
-	return backends.Target{Store: "sqlite", Place: real + fileNumber(file.info) + "/" + m.cat.name, Selector: m.selector, Via: "file"}, nil
+	if linked(file.info) {
+		return backends.Target{}, backends.Errorf(backends.BadMapping, nil, "the database file has a second hard link, and by that name other rules could hold for the same letters").
+			WithHint("remove the other name: find its folder with find -inum")
+	}
+	return backends.Target{Store: "sqlite", Place: real + fileNumber(file.info) + "/" + m.cat.name, Selector: m.selector, Split: m.jobs.Queue, Via: "file"}, nil
 }
 
 // audit warns of triggers: they run with every redrive.

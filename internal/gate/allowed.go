@@ -1,7 +1,11 @@
 package gate
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,24 +26,21 @@ func (ch change) allowedBy(q *policy.Queue) error {
 	if len(q.Patch.Allow) == 0 {
 		return refuse(CodePolicy, "The policy of %s allows no patch. Leave the letter for a person.", q.Name)
 	}
+	sets := map[string]bool{}
 	for _, path := range ch.hiddenSets(q) {
 		p, err := rawjson.ParsePointer(path)
 		if err != nil || !slices.ContainsFunc(q.Patch.Allow, func(pat rawjson.Pattern) bool { return pat.Covers(p) }) {
 			return refuse(CodePolicy, "The policy of %s allows no change of %s. %s", q.Name, quote(path), mayPatch(q))
 		}
+		sets[path] = true
 	}
-	if ch.kind == kindMerge {
-		return ch.mergeHidden(q)
-	}
-	for i, op := range ch.patch.Operations() {
-		if touchesHidden(q, op.Path) && !setsHidden(q, op) || hasFrom(op) && touchesHidden(q, op.From) {
-			return refuse(CodePolicy, "Operation %d touches a value that the policy hides. Only add or replace of exactly that path is taken; its old value stays hidden.", i)
+	for _, p := range ch.touched() {
+		if touchesHidden(q, p) && !sets[p.String()] {
+			return refuse(CodePolicy, "The patch touches a value that the policy hides, at %s. Only a new value for exactly the hidden member is taken; its old value stays hidden.", quote(p.String()))
 		}
 	}
 	return nil
 }
-
-func hasFrom(op rawjson.Operation) bool { return op.Op == "move" || op.Op == "copy" }
 
 func touchesHidden(q *policy.Queue, p rawjson.Pointer) bool {
 	return slices.ContainsFunc(q.Redact.Paths, func(pat rawjson.Pattern) bool { return pat.Related(p) })
@@ -49,16 +50,75 @@ func isHidden(q *policy.Queue, p rawjson.Pointer) bool {
 	return slices.ContainsFunc(q.Redact.Paths, func(pat rawjson.Pattern) bool { return pat.Match(p) })
 }
 
-func setsHidden(q *policy.Queue, op rawjson.Operation) bool {
-	return (op.Op == rawjson.OpAdd || op.Op == rawjson.OpReplace) && isHidden(q, op.Path)
+// mayBeIndex reports whether a token may name an element of an array, where
+// adding moves the others.
+func mayBeIndex(p rawjson.Pointer) bool {
+	tokens := p.Tokens()
+	if len(tokens) == 0 {
+		return false
+	}
+	last := tokens[len(tokens)-1]
+	return last == "-" || strings.Trim(last, "0123456789") == ""
 }
 
-// mergeHidden does for a merge patch what allowedBy does for operations: what it
-// sets at a hidden path must be one value for exactly that path.
-func (ch change) mergeHidden(q *policy.Queue) error {
-	for p, v := range rawjson.Leaves(ch.data) {
-		if touchesHidden(q, p) && (!isHidden(q, p) || string(v) == "null") {
-			return refuse(CodePolicy, "The merge patch touches a value that the policy hides at %s. Only a new value for exactly the hidden path is taken.", quote(p.String()))
+// touched are all places that a change names: it looks at or changes nothing but
+// these, what is below them, and, for elements, their siblings.
+func (ch change) touched() (out []rawjson.Pointer) {
+	if ch.kind == kindMerge {
+		for p := range merged(ch.data) {
+			out = append(out, p)
+		}
+		return out
+	}
+	for _, op := range ch.patch.Operations() {
+		out = append(out, op.Path)
+		if op.Op == "move" || op.Op == "copy" {
+			out = append(out, op.From)
+		}
+	}
+	return out
+}
+
+// merged yields the places that a merge patch sets, with what it sets there: an
+// object is merged member by member, all else, an empty object too, is set as a
+// whole.
+func merged(data []byte) iter.Seq2[rawjson.Pointer, any] {
+	return func(yield func(rawjson.Pointer, any) bool) {
+		var doc any
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.UseNumber()
+		if dec.Decode(&doc) == nil {
+			mergedAt(rawjson.Pointer{}, doc, yield)
+		}
+	}
+}
+
+func mergedAt(p rawjson.Pointer, v any, yield func(rawjson.Pointer, any) bool) bool {
+	members, ok := v.(map[string]any)
+	if !ok || len(members) == 0 {
+		return yield(p, v)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !mergedAt(p.Child(name), members[name], yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// clearOf refuses a change that touches a place which is hidden for what it
+// holds. What a change does not touch it cannot compare, copy or move, so that
+// nothing it answers depends on such a value.
+func (ch change) clearOf(s shadow) error {
+	for _, p := range ch.touched() {
+		near := []rawjson.Pointer{p}
+		if mayBeIndex(p) {
+			near = append(near, p.Parent())
+		}
+		for _, n := range near {
+			if slices.ContainsFunc(s.veils, func(veil rawjson.Pattern) bool { return veil.Related(n) }) {
+				return fmt.Errorf("it touches %s, where a value is hidden", quote(p.String()))
+			}
 		}
 	}
 	return nil

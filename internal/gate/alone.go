@@ -19,7 +19,7 @@ func (c *call) alone(ctx context.Context, pol *policy.Policy, queue string, at b
 			continue
 		}
 		other, ok := c.s.g.place(ctx, pol, name)
-		if ok && other.Physical() == at.Physical() {
+		if ok && other.Overlaps(at) {
 			return refuse(CodePolicy, "Queues %s and %s of the policy lead to the same letters, so neither is redriven. Ask a person to take one of them out.", queue, name)
 		}
 	}

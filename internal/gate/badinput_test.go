@@ -340,3 +340,57 @@ func TestOneTableUnderTwoNames(t *testing.T) {
 	}
 	h.verify()
 }
+
+// Queues overlap too where one is the whole table, or where two backends split it
+// by different columns; a second hard link of a file is refused.
+func TestOverlappingQueues(t *testing.T) {
+	for name, change := range map[string]func(mapping string) string{
+		"the whole table": func(m string) string { return strings.Replace(m, "      queue: queue\n", "", 1) },
+		"another column":  func(m string) string { return strings.Replace(m, "      queue: queue\n", "      queue: kind\n", 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, standard)
+			_, mapping, _ := strings.Cut(policyHead, "    file: jobs.db\n")
+			mapping, _, _ = strings.Cut(mapping, "people:")
+			source := "{backend: other}"
+			if name == "another column" {
+				source = "{backend: other, queue: charge}"
+			}
+			h.write("version: 1\nstate: %s\nbackends:\n  app:\n    type: sqlite\n    file: jobs.db\n" + mapping +
+				"  other:\n    type: sqlite\n    file: jobs.db\n" + change(mapping) +
+				"queues:\n  orders:\n    source: {backend: app, queue: orders}\n  twin:\n    source: " + source +
+				"\n    redrive: direct\n    handler: {idempotent: true}\n    limits: {per_hour: 9}\n")
+			h.reopen()
+			id := h.kill("orders", 1, "x", "{}")[0]
+			_, err := h.agent().RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "twin", ID: id, Reason: "r"})
+			refused(t, err, gate.CodePolicy, "same letters")
+			if len(h.work()) > 0 {
+				t.Error("it was sent")
+			}
+		})
+	}
+	h := open(t, standard)
+	id := h.kill("mail", 1, "x", "{}")[0]
+	if err := os.Link(filepath.Join(h.dir, "jobs.db"), filepath.Join(h.dir, "second.db")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.agent().RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "mail", ID: id, Reason: "r"})
+	refused(t, err, gate.CodeStore, "second hard link")
+}
+
+// A state folder whose files were lost while everything was stopped stays
+// stopped.
+func TestLostWhileStopped(t *testing.T) {
+	h := open(t, standard)
+	if err := h.person("ana").Stop(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	h.gate.Close()
+	for _, name := range []string{"ledger.db", "ledger.db-wal", "ledger.db-shm", "audit", "objects"} {
+		os.RemoveAll(filepath.Join(h.dir, "state", name))
+	}
+	h.reopen()
+	id := h.kill("mail", 1, "x", "{}")[0]
+	_, err := h.agent().RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "mail", ID: id, Reason: "r"})
+	refused(t, err, gate.CodeStopped)
+}

@@ -85,7 +85,7 @@ func (ch change) apply(q *policy.Queue, d *backends.DeadLetter) (changed, error)
 	if out.body, err = ch.really(q, d.Payload.Bytes, known); err != nil {
 		return changed{}, err
 	}
-	if len(out.body) > MaxPayloadBytes {
+	if len(out.after) > MaxPayloadBytes { // the shadow's size: the body's would tell of hidden values
 		return changed{}, fmt.Errorf("the new body would have more than %d bytes", MaxPayloadBytes)
 	}
 	return out, ch.checkSchema(q, out.after)
@@ -94,6 +94,9 @@ func (ch change) apply(q *policy.Queue, d *backends.DeadLetter) (changed, error)
 // compare applies the change to the letter as it is known, and checks every
 // difference.
 func (ch change) compare(q *policy.Queue, known shadow) (out changed, err error) {
+	if err := ch.clearOf(known); err != nil {
+		return out, err
+	}
 	out.before, out.hidden = known.doc, ch.hiddenSets(q)
 	out.sets = len(out.hidden) > 0
 	if out.after, err = ch.on(known.doc); err != nil {
@@ -104,18 +107,14 @@ func (ch change) compare(q *policy.Queue, known shadow) (out changed, err error)
 		return out, err
 	}
 	for _, c := range diff {
-		if isHidden(q, c.Pointer) || within(out.hidden, c.Pointer) {
+		if within(out.hidden, c.Pointer) {
 			continue // said by hiddenSets, whatever the old value was
 		}
 		if err := allowedChange(q, known.doc, c); err != nil {
 			return out, err
 		}
 		out.paths = append(out.paths, c.Pointer.String())
-		if known.veiled(c.Pointer) {
-			out.sets = true
-		} else {
-			out.mends = true
-		}
+		out.mends = true
 	}
 	return out, nil
 }
@@ -137,7 +136,7 @@ func (ch change) really(q *policy.Queue, raw []byte, known shadow) ([]byte, erro
 	}
 	set := ch.hiddenSets(q)
 	for _, c := range diff {
-		if !isHidden(q, c.Pointer) && !within(set, c.Pointer) && allowedChange(q, raw, c) != nil {
+		if !within(set, c.Pointer) && allowedChange(q, raw, c) != nil {
 			return nil, mistaken
 		}
 	}
@@ -183,7 +182,7 @@ func schemaErrorOf(why []string) error {
 // as another one, whatever it is.
 func (ch change) wholeBody(q *policy.Queue, d *backends.DeadLetter) (out changed, err error) {
 	raw := d.Payload.Bytes
-	shown := []byte(redactor{q.Redact}.text(string(raw), nil))
+	shown := redactor{q.Redact}.body(raw).data // as every look shows it
 	out = changed{body: ch.data, before: shown, after: ch.data}
 	equal := bytes.Equal
 	if strings.HasPrefix(d.Payload.ContentType, "application/json") {
@@ -209,18 +208,21 @@ func (ch change) on(doc []byte) ([]byte, error) {
 	return ch.patch.Apply(doc)
 }
 
-// hiddenSets are the hidden paths that the change sets, by the change alone.
+// hiddenSets are the hidden members that the change sets to a value, by the
+// change alone. An element of an array is none: adding one moves the others.
 func (ch change) hiddenSets(q *policy.Queue) (out []string) {
 	if ch.kind == kindMerge {
-		for p := range rawjson.Leaves(ch.data) {
-			if isHidden(q, p) {
+		for p, v := range merged(ch.data) {
+			_, object := v.(map[string]any)
+			if _, list := v.([]any); v != nil && !object && !list && isHidden(q, p) {
 				out = append(out, p.String())
 			}
 		}
 		return out
 	}
 	for _, op := range ch.patch.Operations() {
-		if setsHidden(q, op) {
+		add := op.Op == rawjson.OpAdd && !mayBeIndex(op.Path)
+		if (add || op.Op == rawjson.OpReplace) && isHidden(q, op.Path) {
 			out = append(out, op.Path.String())
 		}
 	}

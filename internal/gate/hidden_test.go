@@ -255,3 +255,69 @@ func TestGuesses(t *testing.T) {
 		}
 	}
 }
+
+// Whatever touches a hidden place is refused: nothing about it can be compared,
+// copied, moved or swapped for another, in objects, arrays and empty containers.
+func TestHiddenPlacesAreNotTouched(t *testing.T) {
+	redact := func(paths, text, allow string) string {
+		return `
+  orders:
+    source: {backend: app, queue: orders}
+    redrive: approval
+    handler: {idempotent: true}
+    limits: {per_hour: 100}
+    rules: [{name: settled, when: {error: transient}, do: direct}]
+    approval: {from: [oncall]}
+    patch: {allow: [` + allow + `], direct: true, replace: true}
+    redact: {paths: [` + paths + `], text: [` + text + `]}
+`
+	}
+	cases := []struct{ name, policy, body, patch, merge string }{
+		{"an element beside a hidden one", redact("/cards/*", "", "/cards/0"), `{"cards":["aaa1","bbb2"]}`, `[{"op":"add","path":"/cards/0","value":"x"}]`, ""},
+		{"an array with hidden elements", redact("/cards/*", "", "/cards/0"), `{"cards":["aaa1","bbb2"]}`, "", `{"cards":["x"]}`},
+		{"objects that hold hidden values", redact("/items/*/card", "", "/items/*/n"), `{"items":[{"card":"a","n":1},{"card":"b","n":2}]}`, "", `{"items":[{"n":1},{"n":3}]}`},
+		{"an empty object for a hidden value", redact("/card", "", "/card"), `{"card":"tok-1"}`, "", `{"card":{}}`},
+		{"an empty list for a hidden value", redact("/card", "", "/card"), `{"card":null}`, "", `{"card":[]}`},
+		{"a name that repeats a hidden value", redact("/card", "", "''"), `{"card":"tok-0001","tok-0001":{}}`, `[{"op":"remove","path":"/tok-0001"}]`, ""},
+		{"a pattern across name and value", redact("", `'(?i)password\W+\w+'`, "''"), `{"password":"hunter2","currency":"EU"}`, `[{"op":"copy","from":"/password","path":"/currency"}]`, ""},
+		{"a copy of one hidden place to another", redact("", `'\b\d{13,19}\b'`, "''"), `{"a":"4111111111111111","b":"5500000000000004","c":1}`, `[{"op":"copy","from":"/a","path":"/b"},{"op":"replace","path":"/c","value":2}]`, ""},
+		{"a stand-in for the value", redact("", `'\b\d{13,19}\b'`, "''"), `{"o":{"note":"4111111111111111","z":1}}`, `[{"op":"replace","path":"/o","value":{"note":"[redacted]","z":2}}]`, ""},
+		{"elements moved among hidden ones", redact("", `'\b\d{13,19}\b'`, "''"), `{"arr":["4111111111111111","5500000000000004"]}`, `[{"op":"move","from":"/arr/0","path":"/arr/1"}]`, ""},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			h := open(t, tc.policy)
+			args := gate.PatchArgs{Queue: "orders", ID: h.kill("orders", 1, "TimeoutError: x", tc.body)[0], Patch: gate.RawJSON(tc.patch), MergePatch: gate.RawJSON(tc.merge)}
+			res, err := h.agent().ProposePatch(t.Context(), args)
+			if err == nil && (res.Applies > 0 || res.Same > 0 || res.PatchID != "") {
+				t.Errorf("got %+v", res)
+			}
+			if data, _ := json.Marshal(res); strings.Contains(string(data), "hunter2") || err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("it tells %s %v", data, err)
+			}
+		})
+	}
+}
+
+// A new body of a letter in which something is hidden counts as another one and
+// mends nothing, however the old one was spelled.
+func TestNewBodyOfHidden(t *testing.T) {
+	h := open(t, `
+  orders:
+    source: {backend: app, queue: orders}
+    redrive: approval
+    rules: [{name: poison, when: {error: permanent, patched: false}, do: never}]
+    approval: {from: [oncall]}
+    patch: {replace: true, direct: true}
+    redact: {text: ['\b\d{13,19}\b']}
+`)
+	for _, body := range []string{`{"note":"4111111111111111"}`, `{"note":"\u0034111111111111111"}`} {
+		id := h.kill("orders", 1, "unknown currency", body)[0]
+		for _, guess := range []string{`{"note":"4111111111111111"}`, `{"note":"5500000000000004"}`} {
+			res := must[*gate.PatchResult](t)(h.agent().ProposePatch(t.Context(), gate.PatchArgs{Queue: "orders", ID: id, ReplaceBody: &guess}))
+			if res.Same != 0 || res.Decision != "never for 1" {
+				t.Errorf("%s, %s: got %+v", body, guess, res)
+			}
+		}
+	}
+}

@@ -176,14 +176,18 @@ func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	before, err := folder.Names()
+	if err != nil {
+		return nil, err
+	}
 	host, _ := os.Hostname()
 	log, err := audit.Open(folder, audit.Options{Clock: g.o.Clock, Host: host, PID: os.Getpid(), Mode: Mode})
 	if err != nil {
 		return nil, err
 	}
-	led, fresh, err := ledger.Open(ctx, folder, g.o.Clock)
+	led, err := ledger.Open(ctx, folder, g.o.Clock)
 	if err != nil && urgent && log.FreeReserve() == nil {
-		led, fresh, err = ledger.Open(ctx, folder, g.o.Clock)
+		led, err = ledger.Open(ctx, folder, g.o.Clock)
 	}
 	if err != nil {
 		return nil, err
@@ -195,9 +199,7 @@ func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
 	if st.secret, err = led.Secret(ctx); err != nil {
 		return nil, err
 	}
-	if head, err := log.HeadNow(); err != nil {
-		return nil, err
-	} else if fresh && head.Hash == "" { // a new folder, not one whose ledger was lost while it was stopped
+	if len(before) == 0 { // a new folder, not one whose files were lost while it was stopped
 		if err := folder.WriteNew(goFile, nil); err != nil {
 			return nil, err
 		}

@@ -194,7 +194,7 @@ func (st *state) stopped() string {
 	}
 	why, err := st.folder.Read(whyFile, 4<<10)
 	if err != nil || len(why) == 0 {
-		return "a person ran stop"
+		return "the state folder does not say that they may run (resume does)"
 	}
 	return oneLine(string(why), 200)
 }

@@ -57,7 +57,7 @@ func TestPlantedSecrets(t *testing.T) {
 	}
 	say(a.Inspect(ctx, gate.InspectArgs{Queue: "orders", ID: odd}))
 	say(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", ID: odd, Patch: gate.RawJSON(`[{"op":"remove","path":"/meta"}]`), ResponseFormat: "detailed"}))
-	patch := must[*gate.PatchResult](t)(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", IDs: ids[:2], Note: words, Patch: gate.RawJSON(`[{"op":"replace","path":"/currency","value":"EUR"},{"op":"remove","path":"/meta"}]`), ResponseFormat: "detailed"}))
+	patch := must[*gate.PatchResult](t)(a.ProposePatch(ctx, gate.PatchArgs{Queue: "orders", IDs: ids[:2], Note: words, Patch: gate.RawJSON(`[{"op":"replace","path":"/currency","value":"EUR"}]`), ResponseFormat: "detailed"}))
 	say(patch, nil)
 	say(a.RequestRedrive(ctx, gate.RedriveArgs{Queue: "orders", ID: ids[2], Reason: words}))
 	fix := &gate.Fix{Ref: words, At: h.clock.now().Add(-time.Hour).Format(time.RFC3339)}

@@ -29,7 +29,8 @@ const maxVeiled = 1000
 // Bodies in which hiding and patching cannot go together are refused.
 var (
 	errVeiled = errors.New("its payload cannot be patched: too many values in it are hidden")
-	errName   = errors.New("its payload cannot be patched: a name in it repeats a hidden value")
+	errName   = errors.New("its payload cannot be patched: something is hidden in it that is not a value of its own")
+	errStrict = errors.New("its payload cannot be patched: it is not strict JSON")
 )
 
 // shadowOf makes the shadow of a body. Where nothing is to be hidden it is the
@@ -42,15 +43,11 @@ func shadowOf(q *policy.Queue, raw []byte) (shadow, error) {
 	standIn := []byte(`"` + hiddenText + `"`)
 	masked, hidden, err := rawjson.Mask(raw, r.Paths, standIn)
 	if err != nil {
-		return shadow{}, err
+		return shadow{}, errStrict // where it is wrong would tell how long hidden values are
 	}
 	hidden = longestFirst(hidden)
 	var s shadow
 	for p, v := range rawjson.Leaves(masked) {
-		// A name that repeats a hidden value has no stand-in that keeps its place.
-		if slices.ContainsFunc(p.Tokens(), func(name string) bool { return r.text(name, hidden) != name }) {
-			return shadow{}, errName
-		}
 		text := rawjson.Text(v)
 		if r.text(text, hidden) == text || isHidden(q, p) {
 			continue
@@ -65,8 +62,15 @@ func shadowOf(q *policy.Queue, raw []byte) (shadow, error) {
 		}
 		s.veils = append(s.veils, veil)
 	}
-	s.doc, _, err = rawjson.Mask(masked, s.veils, standIn)
-	return s, err
+	if s.doc, _, err = rawjson.Mask(masked, s.veils, standIn); err != nil {
+		return shadow{}, errStrict
+	}
+	// What is still to be hidden is a name, or reaches from one value into
+	// another: there is no stand-in for that.
+	if shown := r.json(s.doc, hidden); shown != string(s.doc) {
+		return shadow{}, errName
+	}
+	return s, nil
 }
 
 // judged is what a patch does to a letter, as far as the policy may count it.

@@ -66,7 +66,7 @@ func (c *call) weighOne(d *draft, l *backends.DeadLetter) error {
 			d.leave(l.ID, "patch_does_not_apply", d.t.say(err))
 			return nil
 		}
-		if d.bodies += len(out.body) + len(l.Payload.Bytes); d.bodies > maxBodies {
+		if d.bodies += len(out.before) + len(out.after); d.bodies > maxBodies {
 			return refuse(CodeLimit, "The patched bodies of this request have more than %d MB together. Request fewer letters at once.", maxBodies>>20)
 		}
 		it.Body, j = out.body, out.judged

@@ -55,7 +55,7 @@ func newState(t testing.TB) *durable.Folder {
 
 func openIn(t testing.TB, state *durable.Folder, clock Clock) *Ledger {
 	t.Helper()
-	l, _, err := Open(t.Context(), state, clock)
+	l, err := Open(t.Context(), state, clock)
 	if err != nil {
 		t.Fatal(err)
 	}

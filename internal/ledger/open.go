@@ -41,26 +41,25 @@ type Ledger struct {
 // ErrNewer means that a newer build wrote the file.
 var ErrNewer = errors.New("the ledger was written by a newer version of redrive-mcp")
 
-// Open opens the ledger of a state folder and makes it if it is missing. fresh
-// reports that it was made now.
-func Open(ctx context.Context, folder *durable.Folder, clock Clock) (l *Ledger, fresh bool, err error) {
+// Open opens the ledger of a state folder and makes it if it is missing.
+func Open(ctx context.Context, folder *durable.Folder, clock Clock) (l *Ledger, err error) {
 	path, err := prepare(folder)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	l = &Ledger{clock: clock, state: folder}
 	if l.write, err = connect(path, 1, ""); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if fresh, err = l.migrate(ctx); err != nil {
+	if err = l.migrate(ctx); err != nil {
 		l.write.Close()
-		return nil, false, err
+		return nil, err
 	}
 	if l.read, err = connect(path, 4, "&_pragma=query_only(1)"); err != nil {
 		l.write.Close()
-		return nil, false, err
+		return nil, err
 	}
-	return l, fresh, nil
+	return l, nil
 }
 
 // prepare makes the file itself, because SQLite would make it readable by others.
@@ -96,8 +95,8 @@ func connect(path string, conns int, extra string) (*sql.DB, error) {
 }
 
 // migrate brings the schema to this build's version in one transaction.
-func (l *Ledger) migrate(ctx context.Context) (fresh bool, err error) {
-	err = l.tx(ctx, func(t *txn) error {
+func (l *Ledger) migrate(ctx context.Context) error {
+	err := l.tx(ctx, func(t *txn) error {
 		var version int
 		if err := t.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
@@ -108,17 +107,13 @@ func (l *Ledger) migrate(ctx context.Context) (fresh bool, err error) {
 		case version == schemaVersion:
 			return nil
 		}
-		fresh = true
 		if _, err := t.ExecContext(ctx, schema); err != nil {
 			return err
 		}
 		_, err := t.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(schemaVersion))
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("preparing the ledger: %w", err)
-	}
-	return fresh, nil
+	return wrap("preparing the ledger", err)
 }
 
 // Close closes the file.

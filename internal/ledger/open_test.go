@@ -17,11 +17,8 @@ import (
 
 func TestOpen(t *testing.T) {
 	state, clock := newState(t), &frozen{now: start}
-	l, fresh, err := Open(t.Context(), state, clock.Now)
+	l, err := Open(t.Context(), state, clock.Now)
 	must(t, err)
-	if !fresh {
-		t.Error("a new ledger is not fresh")
-	}
 	create(t, l, request("r-1"), letters("a"))
 	must(t, l.SetHead(t.Context(), Head{Log: "l", Seq: 9, Hash: "h9"}))
 	must(t, l.SetHead(t.Context(), Head{Log: "l", Seq: 10, Hash: "h10"}))
@@ -36,12 +33,9 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	must(t, l.Close())
-	l, fresh, err = Open(t.Context(), state, clock.Now)
+	l, err = Open(t.Context(), state, clock.Now)
 	must(t, err)
 	defer l.Close()
-	if fresh {
-		t.Error("an old ledger is fresh")
-	}
 	wantState(t, l, "r-1", Pending)
 	if h, err := l.Head(t.Context()); h != (Head{Log: "l", Seq: 10, Hash: "h10"}) || err != nil {
 		t.Errorf("head %+v, %v", h, err)
@@ -53,11 +47,11 @@ func TestOpen(t *testing.T) {
 
 func TestNewerSchemaIsRefused(t *testing.T) {
 	state, clock := newState(t), &frozen{now: start}
-	l, _, err := Open(t.Context(), state, clock.Now)
+	l, err := Open(t.Context(), state, clock.Now)
 	must(t, err)
 	exec1(t, l, fmt.Sprint("PRAGMA user_version = ", schemaVersion+1))
 	must(t, l.Close())
-	_, _, err = Open(t.Context(), state, clock.Now)
+	_, err = Open(t.Context(), state, clock.Now)
 	wantIs(t, "a newer schema", err, ErrNewer)
 }
 
@@ -88,7 +82,7 @@ func TestUnsafeFilesAreRefused(t *testing.T) {
 			t.Run(name+" "+file, func(t *testing.T) {
 				state := newState(t)
 				must(t, makeIt(filepath.Join(state.Path(), file)))
-				l, _, err := Open(t.Context(), state, time.Now)
+				l, err := Open(t.Context(), state, time.Now)
 				if err == nil {
 					l.Close()
 				}
@@ -171,7 +165,7 @@ func writeMuch(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	l, _, err := Open(ctx, state, func() time.Time { return start })
+	l, err := Open(ctx, state, func() time.Time { return start })
 	if err != nil {
 		return err
 	}

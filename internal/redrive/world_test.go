@@ -152,7 +152,7 @@ type process struct {
 
 func (w *world) process() *process {
 	w.t.Helper()
-	l, _, err := ledger.Open(w.t.Context(), w.state, w.clock)
+	l, err := ledger.Open(w.t.Context(), w.state, w.clock)
 	must(w.t, err)
 	log, err := audit.Open(w.state, audit.Options{Clock: w.time, Host: "h", PID: 1})
 	must(w.t, err)
