@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -63,11 +64,19 @@ func (st *state) begun(ctx context.Context) error {
 // catchUp takes intents that the log has and the ledger lacks into the ledger.
 func (st *state) catchUp(ctx context.Context, known ledger.Head) error {
 	from := known.Seq
-	for rec, err := range audit.Read(ctx, st.folder, audit.Query{From: from, Phase: audit.PhaseIntent}) {
+	for rec, err := range audit.Read(ctx, st.folder, audit.Query{From: from}) {
 		if err != nil {
 			return fmt.Errorf("reading the log from record %d: %w", from, err)
 		}
 		if rec.Seq == known.Seq && known.Hash != "" {
+			continue
+		}
+		if rec.Phase == audit.PhasePlan {
+			if err := st.knows(ctx, rec); err != nil {
+				return err
+			}
+		}
+		if rec.Phase != audit.PhaseIntent {
 			continue
 		}
 		if err := st.consume(ctx, rec); err != nil {
@@ -82,6 +91,18 @@ func (st *state) catchUp(ctx context.Context, known ledger.Head) error {
 	// is no reason to fail.
 	_ = st.ledger.SetHead(ctx, ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash})
 	return nil
+}
+
+// knows closes the gate where the log has a plan that the ledger lacks. A plan is
+// in the ledger before it is in the log, so the ledger is an older copy: claims,
+// limits and denials of what came since are not in it.
+func (st *state) knows(ctx context.Context, rec audit.Record) error {
+	_, err := st.ledger.Get(ctx, rec.Outcome)
+	if errors.Is(err, ledger.ErrNoPlan) {
+		return refuse(CodeClosed, "The ledger is older than the audit log, so nothing is done. Ask a person to put the newest ledger back.").
+			hint("the log's record %d is about request %s, which the ledger does not know", rec.Seq, rec.Outcome)
+	}
+	return err
 }
 
 func (st *state) consume(ctx context.Context, rec audit.Record) error {

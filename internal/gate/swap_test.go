@@ -215,6 +215,28 @@ func TestRolledBack(t *testing.T) {
 			t.Fatalf("sent a second time: %+v %v", done, err)
 		}
 	})
+	t.Run("ledger before the plan", func(t *testing.T) {
+		h := open(t, standard)
+		must[*gate.QueuesResult](t)(h.agent().ListQueues(t.Context(), gate.QueuesArgs{}))
+		h.gate.Close()
+		state := filepath.Join(h.dir, "state")
+		old, err := os.ReadFile(filepath.Join(state, "ledger.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.reopen()
+		approved(t, h)
+		h.gate.Close()
+		for _, side := range []string{"-wal", "-shm"} {
+			os.Remove(filepath.Join(state, "ledger.db"+side))
+		}
+		if err := os.WriteFile(filepath.Join(state, "ledger.db"), old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.reopen()
+		_, err = h.agent().ListQueues(t.Context(), gate.QueuesArgs{})
+		refused(t, err, gate.CodeClosed)
+	})
 	t.Run("log", func(t *testing.T) {
 		h := open(t, standard)
 		res, _ := approved(t, h)
