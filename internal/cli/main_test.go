@@ -52,6 +52,7 @@ func TestScript(t *testing.T) {
 			"expand":   expand,
 			"fixture":  fixture,
 			"pg":       pg,
+			"session":  session,
 			"code":     code,
 			"pick":     pick,
 			"edit":     edit,
