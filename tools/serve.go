@@ -43,6 +43,7 @@ func serve(ctx context.Context, a *gate.Agent, tools []tool, in io.Reader, out i
 		Client:    func(i mcp.Implementation) { a.SetClient(clientName(i), "") },
 		Stderr:    o.Stderr,
 		Cancelled: gate.ErrCancelled,
+		Gone:      a.Leave,
 		Ended:     func() { a.Close(context.WithoutCancel(ctx)) }, // without an end it has no error
 	})
 }

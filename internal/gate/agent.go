@@ -65,6 +65,11 @@ func (a *Agent) SetClient(name, session string) { a.s.setClient(name, session) }
 // Queues are the names of the queues, for completions and prompts.
 func (a *Agent) Queues() []string { return a.s.queueNames() }
 
+// Leave says that the client is gone: a direct run, begun or about to begin,
+// finishes the batch in hand, its first at the least, and releases the rest.
+// Calls that were accepted are still answered.
+func (a *Agent) Leave() { a.s.left() }
+
 // Close ends the session: a direct run finishes the batch in hand and releases
 // the rest.
 func (a *Agent) Close(ctx context.Context) error { return a.s.close(ctx) }

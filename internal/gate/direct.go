@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
@@ -37,7 +38,15 @@ func (c *call) runDirect(ctx context.Context, d *draft, row ledger.Plan) (*Reque
 	if !c.s.start(func(session context.Context) {
 		defer stop()
 		defer context.AfterFunc(session, stop)()
-		done <- c.runNow(run, row)
+		// Whoever left still gets the batch in hand, and no more.
+		var begun atomic.Bool
+		enough := func() {
+			if begun.Load() && c.s.leaving.Err() != nil {
+				stop()
+			}
+		}
+		defer context.AfterFunc(c.s.leaving, enough)()
+		done <- c.runNow(run, row, func() { begun.Store(true); enough() })
 	}) {
 		return nil, c.takeBack(live, row, refuse(CodeState, "The session ends, so request %s is cancelled and nothing of it is sent.", row.ID))
 	}
@@ -71,8 +80,8 @@ func (c *call) runDirect(ctx context.Context, d *draft, row ledger.Plan) (*Reque
 
 // runNow runs a direct plan. The error is nil if it was started, whatever became
 // of it then; one that was not is over, so that nobody starts it later.
-func (c *call) runNow(ctx context.Context, row ledger.Plan) error {
-	_, err := c.execute(ctx, row, nil)
+func (c *call) runNow(ctx context.Context, row ledger.Plan, progress func()) error {
+	_, err := c.execute(ctx, row, progress)
 	if err == nil {
 		return nil
 	}

@@ -27,6 +27,10 @@ type session struct {
 	live context.Context
 	end  context.CancelFunc
 	runs sync.WaitGroup
+
+	// leaving ends when the client goes: direct runs end with the batch in hand.
+	leaving context.Context
+	left    context.CancelFunc
 }
 
 func (g *Gate) session(c Caller) *session {
@@ -35,7 +39,8 @@ func (g *Gate) session(c Caller) *session {
 		*word = oneLine(*word, maxName)
 	}
 	live, end := context.WithCancel(context.Background())
-	return &session{g: g, caller: c, live: live, end: end}
+	leaving, left := context.WithCancel(live)
+	return &session{g: g, caller: c, live: live, end: end, leaving: leaving, left: left}
 }
 
 func (s *session) who() Caller {

@@ -16,7 +16,7 @@ const (
 	queue     = 1000      // messages that may wait, of each kind
 	queueSize = 256 << 20 // and their bytes
 	grace     = 10 * time.Second
-	linger    = time.Second
+	linger    = 8 * time.Second
 )
 
 // Heard is one message of a client, for the record. All of it is short and
@@ -36,11 +36,12 @@ type Options struct {
 	Client func(mcp.Implementation)
 	// Stderr gets internal errors; the client is told their number.
 	Stderr io.Writer
-	// Ended is called once, when nothing more is read, so that long work for the
-	// client can be stopped. Calls that are still under way a second after the end
-	// of the input are then served beside it; a client that pipes its calls in and
-	// reads the answers is not gone before that. Serve waits for Ended as long as
-	// for requests. It may be nil.
+	// Gone is called once, as soon as nothing more is read: the client is gone, or
+	// it piped its calls in and reads the answers. It may be nil.
+	Gone func()
+	// Ended is called once, when the calls under way are answered or have had
+	// eight seconds, so that what they left running can be stopped. Serve waits for
+	// it as long as for requests. It may be nil.
 	Ended func()
 	// Cancelled is the cause that ends the context of a request which the client
 	// took back; context.Canceled if nil.
@@ -113,6 +114,9 @@ func (w *wire) read(in io.Reader) error {
 
 // drain waits for the requests under way and for Ended, but not for ever.
 func (w *wire) drain() {
+	if w.options.Gone != nil {
+		w.options.Gone()
+	}
 	calls, rest, told := w.calls.close(), w.rest.close(), make(chan struct{})
 	go func() {
 		defer close(told)
