@@ -69,17 +69,9 @@ func byUrgency(x, y gate.QueueInfo) int {
 	return cmp.Or(
 		cmp.Compare(y.Unknown, x.Unknown),
 		cmp.Compare(y.Pending, x.Pending),
-		cmp.Compare(letters(y), letters(x)),
+		cmp.Compare(y.Count(), x.Count()),
 		cmp.Compare(x.Queue, y.Queue),
 	)
-}
-
-// letters is how many there are, as far as the store says.
-func letters(q gate.QueueInfo) int {
-	if q.Letters == nil {
-		return 0
-	}
-	return *q.Letters
 }
 
 func (a *app) printAlarms(r *gate.QueuesResult) {
@@ -104,7 +96,7 @@ func (a *app) queueRow(q gate.QueueInfo) []cell {
 		row := cells(q.Queue, "?", "", "", some(q.Open), left(q.TimeLeft), q.Redrive)
 		return append(row, cell{q.Error, red})
 	}
-	many := number(letters(q))
+	many := number(q.Count())
 	if q.AtLeast {
 		many = "≥ " + many
 	}
@@ -143,7 +135,7 @@ func (a *app) nextAfterQueues(r *gate.QueuesResult) {
 		a.notef("nothing is dead")
 	case first.Unknown > 0, first.Pending > 0:
 		a.nextf("%s pending", program)
-	case letters(*first) > 0:
+	case first.Count() > 0:
 		a.nextf("%s letters %s --groups", program, oneLine(first.Queue))
 	case slices.ContainsFunc(r.Queues, func(q gate.QueueInfo) bool { return q.Error != "" }):
 		a.nextf("%s doctor says more about a store that does not answer", program)
