@@ -3,8 +3,10 @@ package stdio
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -98,7 +100,9 @@ func TestMalformedMessages(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"Arguments":{"a":1}}}`, "1", -32602, "case-sensitive", "tools/call"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + strings.Repeat("x", 200) + `"}}`, "1", -32602, `"name"`, "tools/call"},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","_meta":{"a":1,"a":2}}}`, "1", -32602, `"_meta"`, "tools/call"},
-		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nosuch"}}`, "1", -32602, "not found", "tools/call"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nosuch"}}`, "1", -32602, "There is no tool nosuch", "tools/call"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\u001b[31m"}}`, "1", -32602, `There is no tool "\x1b[31m"`, "tools/call"},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}`, "1", -32602, "The params of initialize do not fit it", "initialize"},
 		{`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, "1", -32601, "", "no/such"},
 		{`{"jsonrpc":"2.0","id":1,"method":"evil\n\u001b[31m"}`, "1", -32601, "", `"evil\n\x1b[31m"`},
 		{`{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, "1", -32601, "", "resources/list"},
@@ -124,6 +128,25 @@ func TestMalformedMessages(t *testing.T) {
 
 // deep is a list that has n levels.
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+// TestByteOrderMark: one before the first message is passed over, one elsewhere
+// is no JSON.
+func TestByteOrderMark(t *testing.T) {
+	p := connect(t, nil)
+	go p.send("\ufeff"+call("1", "echo", `{}`), "\ufeff"+call("2", "echo", `{}`))
+	codes := map[string]int{}
+	for range 2 {
+		if a := p.next(); a.Error != nil {
+			codes[string(a.ID)] = a.Error.Code
+		} else {
+			codes[string(a.ID)] = 0
+		}
+	}
+	if code, ok := codes["1"]; !ok || code != 0 || codes[""] != -32700 {
+		t.Errorf("answers %v", codes)
+	}
+	p.end()
+}
 
 func TestSessionSurvivesGarbage(t *testing.T) {
 	const limit = 200_000 // beyond one buffer
@@ -259,6 +282,24 @@ func TestBrokenOutputEndsTheSession(t *testing.T) {
 	p := &peer{t: t}
 	err := Serve(t.Context(), p.server(), &endless{line: call("1", "echo", `{}`)}, brokenPipe{}, Options{Hear: p.hear})
 	if err == nil || !strings.Contains(err.Error(), "broken pipe") {
+		t.Errorf("Serve = %v", err)
+	}
+}
+
+// TestAClientThatDoesNotReadIsLeft: its calls fill every place there is, and the
+// session ends all the same.
+func TestAClientThatDoesNotReadIsLeft(t *testing.T) {
+	p := connect(t, func(o *Options) { o.grace = 10 * time.Millisecond })
+	sent := make(chan bool)
+	go func() {
+		for i := range workers + queue + 2 { // the last ones are for the reader itself to answer
+			io.WriteString(p.in, call(fmt.Sprint(i), "echo", `{}`))
+		}
+		close(sent)
+	}()
+	<-sent
+	p.stop()
+	if err := <-p.done; err != nil {
 		t.Errorf("Serve = %v", err)
 	}
 }

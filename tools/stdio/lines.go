@@ -7,8 +7,13 @@ import (
 	"io"
 )
 
-// maxLine is how large one message may be, in bytes.
-const maxLine = 64 << 20
+// maxLine is how large one message may be, in bytes: far more than any that is
+// accepted, so that one which is too large is told so under its id.
+const maxLine = 16 << 20
+
+// byteOrderMark is what some systems put before a text in UTF-8. RFC 8259 lets a
+// reader pass over it.
+const byteOrderMark = "\ufeff"
 
 // line is one line of the input without its newline.
 type line struct {
@@ -17,10 +22,15 @@ type line struct {
 }
 
 // readLines gives every line that is not blank to emit until that says no or the
-// input ends. The last line counts with or without a newline. A line over the
-// limit is passed over without being kept.
+// input ends. The last line counts with or without a newline, the first with or
+// without a byte order mark. A line over the limit is passed over without being
+// kept.
 func readLines(r io.Reader, limit int, emit func(line) bool) error {
 	b := bufio.NewReaderSize(r, 64<<10)
+	mark, _ := b.Peek(len(byteOrderMark)) // its error comes again
+	if string(mark) == byteOrderMark {
+		b.Discard(len(mark))
+	}
 	var l line
 	for {
 		part, err := b.ReadSlice('\n')

@@ -11,13 +11,43 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// output writes whole lines, one at a time.
+// output writes whole lines, one at a time, on a goroutine of its own: a client
+// that does not read what it is sent holds up that one, and everybody else only
+// until close.
 type output struct {
-	mu     sync.Mutex
-	w      io.Writer
-	notes  <-chan mcp.JSONRPCNotification
-	err    error // the first failure; nothing is written after it
-	closed bool
+	w     io.Writer
+	notes <-chan mcp.JSONRPCNotification
+	lines chan outgoing
+	over  chan struct{} // closed when nothing more is written
+
+	mu  sync.Mutex
+	end bool
+	err error // the first failure
+}
+
+// outgoing is a line to write, and who waits until it is.
+type outgoing struct {
+	data []byte
+	done chan<- struct{}
+}
+
+func newOutput(w io.Writer, notes <-chan mcp.JSONRPCNotification) *output {
+	o := &output{w: w, notes: notes, lines: make(chan outgoing), over: make(chan struct{})}
+	go o.work()
+	return o
+}
+
+func (o *output) work() {
+	for {
+		select {
+		case l := <-o.lines:
+			o.flush()
+			o.write(l.data)
+			close(l.done)
+		case <-o.over:
+			return
+		}
+	}
 }
 
 // reply is an answer with the request's id as the client wrote it. JSON-RPC has
@@ -30,55 +60,74 @@ type reply struct {
 }
 
 // answer writes the answer to one request, after the notifications that were
-// made while it was served.
+// made while it was served, and returns when it is written or never will be.
 func (o *output) answer(id jsontext.Value, m mcp.JSONRPCMessage) error {
 	data, err := encode(replyTo(id, m))
 	if err != nil {
 		data, _ = encode(replyTo(id, problem(mcp.INTERNAL_ERROR, "The answer could not be encoded")))
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.flush(); err != nil {
-		return err
+	done := make(chan struct{})
+	select {
+	case o.lines <- outgoing{data, done}:
+	case <-o.over:
+		return o.failure()
 	}
-	return o.write(data)
+	select {
+	case <-done:
+	case <-o.over:
+	}
+	return o.failure()
 }
 
 // flush writes what the server has to say unasked. That is only ever said while a
-// request is served, so it is written before an answer and needs no goroutine,
-// which could write it after.
-func (o *output) flush() error {
+// request is served, so it is written before an answer.
+func (o *output) flush() {
 	for {
 		select {
 		case n := <-o.notes:
 			if data, err := encode(n); err == nil {
-				if err := o.write(data); err != nil {
-					return err
-				}
+				o.write(data)
 			}
 		default:
-			return nil
+			return
 		}
 	}
 }
 
-// write keeps the first failure: half a line may be out, so that nothing can
-// follow it.
-func (o *output) write(data []byte) error {
-	if o.closed || o.err != nil {
-		return o.err
+// write keeps the first failure and ends the output with it: half a line may be
+// out, so that nothing can follow it.
+func (o *output) write(data []byte) {
+	if o.closed() {
+		return
 	}
 	if _, err := o.w.Write(data); err != nil {
-		o.err = fmt.Errorf("writing an answer: %w", err)
+		o.finish(fmt.Errorf("writing an answer: %w", err))
 	}
-	return o.err
 }
 
-// close lets nothing more through: the caller may take its writer back.
-func (o *output) close() {
+// close lets nothing more through: the caller may take its writer back, but for
+// a write that its client does not let end.
+func (o *output) close() { o.finish(nil) }
+
+func (o *output) finish(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed = true
+	if !o.end {
+		o.end, o.err = true, err
+		close(o.over)
+	}
+}
+
+func (o *output) closed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.end
+}
+
+func (o *output) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
 }
 
 func replyTo(id jsontext.Value, m mcp.JSONRPCMessage) reply {
@@ -105,10 +154,4 @@ func encode(v any) ([]byte, error) {
 
 func problem(code int, why string) mcp.JSONRPCMessage {
 	return mcp.JSONRPCError{Error: mcp.NewJSONRPCErrorDetails(code, why, nil)}
-}
-
-func (o *output) failure() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.err
 }

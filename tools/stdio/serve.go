@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	workers   = 32        // tool calls at once
-	others    = 4         // other messages at once, so that a ping passes slow calls
-	queue     = 1000      // messages that may wait, of each kind
-	queueSize = 256 << 20 // and their bytes
+	workers   = 32       // tool calls at once
+	others    = 4        // other messages at once, so that a ping passes slow calls
+	queue     = 1000     // messages that may wait, of each kind
+	queueSize = 64 << 20 // and their bytes
 	grace     = 10 * time.Second
 	linger    = 8 * time.Second
 )
@@ -54,7 +54,8 @@ type Options struct {
 
 // Serve answers the messages of in on out until in ends, a write fails or ctx
 // ends. Requests under way at the end get ten seconds; when ctx ends, theirs end
-// with it. The end of the input and of ctx are no errors.
+// with it, and answers that nobody reads get ten seconds too. The end of the
+// input and of ctx are no errors.
 func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer, o Options) error {
 	if o.grace == 0 {
 		o.grace = grace
@@ -71,11 +72,13 @@ func Serve(ctx context.Context, s *server.MCPServer, in io.Reader, out io.Writer
 	w := &wire{
 		server: s, options: o,
 		ctx: s.WithContext(ctx, c), cancel: cancel,
-		out:   &output{w: out, notes: c.notes},
+		out:   newOutput(out, c.notes),
 		calls: newLane(workers, queue, queueSize), rest: newLane(others, queue, queueSize),
 		faults: &faults{to: o.Stderr},
 	}
 	defer w.out.close()
+	// The reader itself may wait for a client that does not read its answers.
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(o.grace, w.out.close) })()
 	err := w.read(in)
 	w.drain()
 	if e := w.out.failure(); e != nil {

@@ -86,10 +86,13 @@ func (w *wire) handle(ctx context.Context, m message) (answer mcp.JSONRPCMessage
 			answer = m.failure(why)
 		}
 	}()
+	if m.tool != "" && w.server.GetTool(m.tool) == nil {
+		CallFrom(ctx).Refused("no such tool")
+		return problem(mcp.INVALID_PARAMS, fmt.Sprintf("There is no tool %s. tools/list has those there are.", label(m.tool)))
+	}
 	answer = w.server.HandleMessage(ctx, m.forServer())
-	if e, ok := answer.(mcp.JSONRPCError); ok && CallFrom(ctx).badParams {
-		e.Error.Code = mcp.INVALID_PARAMS
-		return e
+	if e, ok := answer.(mcp.JSONRPCError); ok {
+		return m.readable(e, CallFrom(ctx))
 	}
 	return answer
 }
