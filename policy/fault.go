@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/nearest"
 )
 
 // Fault is one thing that is wrong with a policy file. Why and Hint quote the
@@ -49,43 +51,11 @@ func sortFaults(faults []Fault) []Fault {
 
 // suggest is a hint for a word that is not among those known here.
 func suggest(word string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := distance(word, k); d < least && d < len(k) {
-			best, least = k, d
-		}
-	}
-	switch {
-	case best != "":
-		return fmt.Sprintf("did you mean %q?", best)
+	switch near := nearest.Word(word, known); {
+	case near != "":
+		return fmt.Sprintf("did you mean %q?", near)
 	case len(known) == 0:
 		return "there is none to choose from"
 	}
 	return "known here: " + strings.Join(known, ", ")
-}
-
-// distance is the Levenshtein distance in bytes. Long words are not compared:
-// nobody mistypes them into something close, and the table would be large.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return max(len(a), len(b))
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			step := diagonal
-			if a[i] != b[j] {
-				step++
-			}
-			row[j+1] = min(above+1, row[j]+1, step)
-			diagonal = above
-		}
-	}
-	return row[len(b)]
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/nearest"
 )
 
 // Program is what main hands over.
@@ -88,7 +89,7 @@ func isHelp(word string) bool { return word == "-h" || word == "-help" || word =
 
 func unknownCommand(table []command, under, word string) error {
 	f := wrongUse("there is no command %s", quoted(strings.TrimSpace(under+" "+word)))
-	if near := nearest(names(table), word); near != "" {
+	if near := nearest.Word(word, names(table)); near != "" {
 		return f.hint("did you mean %s?", strings.TrimSpace(program+" "+strings.TrimSpace(under+" "+near)))
 	}
 	return f.hint("%s help lists the commands", program)
@@ -102,38 +103,6 @@ func names(table []command) []string {
 		}
 	}
 	return out
-}
-
-// nearest is the name that a slip of at most two letters turned into word.
-func nearest(names []string, word string) string {
-	best, near := 3, ""
-	for _, name := range names {
-		if d := distance(name, word); d < best && d < len(name) {
-			best, near = d, name
-		}
-	}
-	return near
-}
-
-// distance is Levenshtein's, over bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, corner+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func quoted(s string) string { return strconv.QuoteToGraphic(oneLine(s)) }

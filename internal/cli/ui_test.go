@@ -166,15 +166,6 @@ func TestWord(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"approve", "deny", "run"}
-	for in, want := range map[string]string{"aprove": "approve", "denny": "deny", "rum": "run", "x": "", "xyz": "", "approval": "approve"} {
-		if got := nearest(known, in); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 // TestCommands: each command says enough to be used.
 func TestCommands(t *testing.T) {
 	var check func(table []command)

@@ -15,11 +15,11 @@ var arrows = map[string][]string{
 	// What people and agents touch. They reach stores, ledger and plans through
 	// the gate alone. cli besides reads the log (verify, search), checks policy
 	// files, starts the tools and the demo, and passes the drivers through.
-	"internal/cli":   {"internal/gate", "internal/audit", "internal/inbox", "internal/demo", "internal/durable", "policy", "tools", "prompts", "backends"},
+	"internal/cli":   {"internal/gate", "internal/audit", "internal/inbox", "internal/demo", "internal/durable", "internal/nearest", "policy", "tools", "prompts", "backends"},
 	"internal/inbox": {"internal/gate"},
 	"internal/demo":  {},
 	"tools":          {"internal/gate", "prompts", "backends", "tools/args", "tools/stdio"},
-	"tools/args":     {},
+	"tools/args":     {"internal/nearest"},
 	"tools/stdio":    {},
 	"prompts":        {"internal/gate"},
 
@@ -32,13 +32,14 @@ var arrows = map[string][]string{
 	// The ledger keeps Refs and Outcomes as the stores name them.
 	"internal/ledger": {"internal/durable", "backends"},
 	"internal/audit":  {"internal/durable"},
-	"policy":          {"internal/rawjson"},
+	"policy":          {"internal/rawjson", "internal/nearest"},
 	"internal/plan":   {"internal/rawjson"},
 
 	// The ground: nothing of ours.
 	"internal/approval": {},
 	"internal/rawjson":  {},
 	"internal/durable":  {},
+	"internal/nearest":  {}, // "did you mean …?", for whoever names what is known: policy, tools and commands
 	"internal/rules":    {},
 	"backends":          {},
 

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/nearest"
 )
 
 // maxTold is how many faults one refusal tells, so that one more try can mend
@@ -68,7 +70,7 @@ func (c *checker) unknown(s *Schema, at, name string) {
 		where = " of `" + at + "`"
 	}
 	hint := "known are " + strings.Join(s.names, ", ")
-	if near := nearest(name, s.names); near != "" {
+	if near := nearest.Word(name, s.names); near != "" {
 		hint = "did you mean `" + near + "`?"
 	} else if len(s.names) == 0 {
 		hint = "there are none"

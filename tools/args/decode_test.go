@@ -123,14 +123,3 @@ func TestParseRefusesUnknownKeywords(t *testing.T) {
 		t.Error("a keyword that nobody checks was accepted")
 	}
 }
-
-func TestNearest(t *testing.T) {
-	known := []string{"queue", "id", "ids", "request_id", "as_of"}
-	for name, want := range map[string]string{
-		"requestId": "request_id", "asOf": "as_of", "QUEUE": "queue", "qeue": "queue", "idx": "id", "status": "", "": "",
-	} {
-		if got := nearest(name, known); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
-		}
-	}
-}

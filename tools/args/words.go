@@ -2,7 +2,6 @@ package args
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -52,45 +51,4 @@ func shown(name string) string {
 		return quote(name)
 	}
 	return "`" + name + "`"
-}
-
-// nearest is the known name that was probably meant: the same but for case and
-// separators, or one or two letters off.
-func nearest(name string, known []string) string {
-	if len(name) > maxQuoted {
-		return ""
-	}
-	best, least := "", 3
-	for _, k := range known {
-		d := distance(plain(name), plain(k))
-		if d < least && d < len(k)/2+1 {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-func plain(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
-}
-
-// distance is the Levenshtein distance of two short strings.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
