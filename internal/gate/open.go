@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -211,14 +212,20 @@ func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
 }
 
 // note keeps a policy beside the log and records that it holds from now on,
-// unless it did already.
+// unless it did already. One that is noted and not kept, because its files were
+// lost or an earlier version did not keep them, is kept now.
 func (st *state) note(ctx context.Context, p *policy.Policy) error {
 	last, err := st.ledger.Meta(ctx, policyNote)
-	if err != nil || last == p.Digest {
+	if err != nil {
 		return err
 	}
-	if err := st.keepPolicy(p); err != nil {
-		return err
+	if _, err := st.log.GetObject(p.Digest); errors.Is(err, fs.ErrNotExist) {
+		if err := st.keepPolicy(p); err != nil {
+			return err
+		}
+	}
+	if last == p.Digest {
+		return nil
 	}
 	why := "changed from " + last
 	if last == "" {
