@@ -97,48 +97,28 @@ func (ch *choice) args() []audit.Arg {
 	return []audit.Arg{{Key: "ids", Value: shown}}
 }
 
-// resolve turns a group into ids, newest death first, at most max of them.
-// passOver, which may be nil, takes a few hundred letters and returns those that
-// count towards max: others are not to fill the places. more counts the letters
-// of the group beyond.
-func (c *call) resolve(ctx context.Context, t *target, ch *choice, passOver func([]backends.Ref) ([]string, error)) (more int, err error) {
+// resolve turns a group into ids, newest death first, at most `most` of them, and
+// counts the letters of the group beyond.
+func (c *call) resolve(ctx context.Context, t *target, ch *choice, most int) (more int, err error) {
 	if ch.group == "" {
 		return 0, nil
 	}
 	if ch.asOf, err = c.asOf(ctx, t, ch.asOf); err != nil {
 		return 0, err
 	}
-	found := false
-	var batch []backends.Ref
-	take := func() error {
-		ids, err := refIDs(batch), error(nil)
-		if passOver != nil {
-			ids, err = passOver(batch)
-		}
-		room := min(ch.max-len(ch.ids), len(ids))
-		ch.ids = append(ch.ids, ids[:room]...)
-		more += len(ids) - room
-		batch = batch[:0]
-		return err
-	}
 	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, AsOf: ch.asOf, Bodies: t.needsBody()}) {
 		if err != nil {
 			return 0, storeRefusal(t.q.Name, err)
 		}
-		if v := t.look(c.pol, d, false); v.group != ch.group {
-			continue
+		switch v := t.look(c.pol, d, false); {
+		case v.group != ch.group:
+		case len(ch.ids) < most:
+			ch.ids = append(ch.ids, d.ID)
+		default:
+			more++
 		}
-		if batch = append(batch, d.Ref); len(batch) == MaxIDs {
-			if err := take(); err != nil {
-				return 0, err
-			}
-		}
-		found = true
 	}
-	if err := take(); err != nil {
-		return 0, err
-	}
-	if !found {
+	if len(ch.ids) == 0 {
 		return 0, refuse(CodeNothing, "No letter of %s is in group %s as of %s. List the groups again.", t.q.Name, quote(ch.group), exact(ch.asOf))
 	}
 	return more, nil
@@ -165,12 +145,4 @@ func (c *call) fetch(ctx context.Context, t *target, ids []string, each func(*ba
 		}
 	}
 	return nil
-}
-
-func refIDs(refs []backends.Ref) []string {
-	ids := make([]string, len(refs))
-	for i, r := range refs {
-		ids[i] = r.ID
-	}
-	return ids
 }

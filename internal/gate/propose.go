@@ -87,7 +87,7 @@ func (c *call) propose(ctx context.Context, args PatchArgs, ch change, sel choic
 	if sel.max > t.q.Approval.MaxMessages {
 		return nil, refuse(CodeLimit, "`max_messages` of %s is at most %d, got %d.", args.Queue, t.q.Approval.MaxMessages, sel.max)
 	}
-	if _, err := c.resolve(ctx, t, &sel, nil); err != nil {
+	if _, err := c.resolve(ctx, t, &sel, sel.max); err != nil {
 		return nil, err
 	}
 	tr := &trial{res: &PatchResult{Queue: args.Queue, Paths: []string{}}, paths: map[string]bool{}, decs: map[policy.Effect]int{}, diffs: 1}

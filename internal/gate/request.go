@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 	"github.com/redrive-mcp/redrive-mcp/policy"
@@ -104,11 +103,12 @@ type draft struct {
 	ch      *change // nil: as stored
 	k       known
 	claims  map[string]string
-	denied  map[string]ledger.Denial
+	denied  map[string][]ledger.Denial
 	items   []ledger.Item
 	befores map[int][]byte // original bodies of what is patched
 	leftOut map[string]int
 	why     []ItemWhy // the first letters left out or refused
+	more    int       // letters of the group that are too many to be weighed
 	effect  policy.Effect
 	rule    policy.Decision // of the strictest letter
 	limits  policy.Limits
@@ -214,49 +214,16 @@ func (c *call) prepare(ctx context.Context, d *draft) error {
 			return err
 		}
 	}
-	more, err := c.resolve(ctx, d.t, &d.sel, func(refs []backends.Ref) ([]string, error) { return c.free(ctx, d, refs) })
-	if err != nil {
+	var err error
+	if d.more, err = c.resolve(ctx, d.t, &d.sel, max(d.sel.max, maxWeighed)); err != nil {
 		return err
 	}
-	if more > 0 {
-		d.leftOut["beyond_max_messages"] = more
+	ids := d.sel.ids
+	if d.sel.group != "" {
+		ids = nil // what is known about each is asked where it is weighed
 	}
-	if d.k, err = c.learn(ctx, d.t, d.sel.ids, d.sel.groups()...); err != nil {
-		return err
-	}
-	if d.claims, err = c.st.ledger.Claims(ctx, d.t.at.Letters(), d.sel.ids); err != nil {
-		return err
-	}
-	d.denied, err = c.st.ledger.Denials(ctx, d.t.at.Letters(), d.sel.ids)
+	d.k, err = c.learn(ctx, d.t, ids, d.sel.groups()...)
 	return err
-}
-
-// free leaves out letters of a group that another request has, or that a person
-// denied as they are, so that they do not take the places of others.
-func (c *call) free(ctx context.Context, d *draft, refs []backends.Ref) (ids []string, err error) {
-	all := refIDs(refs)
-	claims, err := c.st.ledger.Claims(ctx, d.t.at.Letters(), all)
-	if err != nil {
-		return nil, err
-	}
-	denied, err := c.st.ledger.Denials(ctx, d.t.at.Letters(), all)
-	for _, r := range refs {
-		by := claims[r.ID]
-		den, no := denied[r.ID]
-		switch {
-		case by != "" && (d.replace == nil || by != d.replace.ID):
-			d.leave(r.ID, "claimed", "request "+by+" has it")
-		case no && d.ch == nil && c.caller.Kind == KindAgent && den.Mark == r.Mark && den.SameBody(nil):
-			d.leave(r.ID, "denied", denialSentence(den))
-		default:
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids, err
-}
-
-func denialSentence(d ledger.Denial) string {
-	return fmt.Sprintf("a person denied it in %s (%s); it may be requested again after %s", d.Plan, quote(d.Why), stamp(d.Until))
 }
 
 func (c *call) takePatch(ctx context.Context, d *draft) error {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,45 +15,109 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/policy"
 )
 
-// weigh reads every letter afresh, applies the patch and decides.
+// maxWeighed bounds how many letters of a group a request looks at to find as
+// many as it may have. More are looked at only where more are asked for.
+const maxWeighed = 10_000
+
+// fewest letters are read at once, however few places are left.
+const fewest = 20
+
+// Reasons to be left out that say nothing about a letter.
+const (
+	leftBeyond    = "beyond_max_messages" // the places were taken
+	leftUnweighed = "not_weighed"         // see maxWeighed
+)
+
+// weigh reads letters afresh, applies the patch and decides. Of a group it does
+// so until its places are taken by letters that can be sent: what stands against
+// a letter must not take the place of another one.
 func (c *call) weigh(ctx context.Context, d *draft) error {
-	err := c.fetch(ctx, d.t, d.sel.ids,
-		func(l *backends.DeadLetter) error { return c.weighOne(d, l) },
-		func(id string) { d.leave(id, "gone", backends.Gone.Sentence()) })
-	if err != nil {
-		return err
+	rest, room := d.sel.ids, len(d.sel.ids)
+	if d.sel.group != "" {
+		room = d.sel.max
 	}
-	// The plan's order is the order in which the letters were named.
-	order := map[string]int{}
-	for i, id := range d.sel.ids {
-		order[id] = i
-	}
-	slices.SortFunc(d.items, func(a, b ledger.Item) int { return order[a.Ref.ID] - order[b.Ref.ID] })
-	befores := map[int][]byte{}
-	for i, it := range d.items {
-		if b, ok := d.befores[it.N]; ok {
-			befores[i] = b
+	for len(rest) > 0 && len(d.items) < room {
+		n := min(len(rest), MaxIDs, max(fewest, room-len(d.items)))
+		if err := c.weighSome(ctx, d, rest[:n], room-len(d.items)); err != nil {
+			return err
 		}
-		d.items[i].N = i
+		rest = rest[n:]
 	}
-	d.befores = befores
+	why, n := leftBeyond, len(rest)+d.more
+	if len(d.items) < room {
+		why = leftUnweighed
+	}
+	if n > 0 {
+		d.leftOut[why] += n
+	}
 	return nil
 }
 
-func (c *call) weighOne(d *draft, l *backends.DeadLetter) error {
+// weighed is a letter that can be sent.
+type weighed struct {
+	at     int // its place among those that were asked for
+	item   ledger.Item
+	before []byte // the original of what is patched
+	bytes  int    // of what is patched, before and after
+	paths  []string
+	hidden int
+	label  string
+	dec    policy.Decision
+	over   string // why it may not go without a person
+}
+
+// weighSome weighs up to MaxIDs letters and takes the first of them, as far as
+// there is room.
+func (c *call) weighSome(ctx context.Context, d *draft, ids []string, room int) (err error) {
+	letters := d.t.at.Letters()
+	if d.claims, err = c.st.ledger.Claims(ctx, letters, ids); err != nil {
+		return err
+	}
+	if d.denied, err = c.st.ledger.Denials(ctx, letters, ids); err != nil {
+		return err
+	}
+	if d.k.replays, err = c.st.ledger.Replays(ctx, letters, ids); err != nil {
+		return err
+	}
+	var found []weighed // by place, no more than there is room for
+	bytes := d.bodies
+	err = c.fetch(ctx, d.t, ids, func(l *backends.DeadLetter) error {
+		w := c.weighOne(d, l)
+		if w == nil {
+			return nil
+		}
+		w.at = slices.Index(ids, l.ID)
+		i, _ := slices.BinarySearchFunc(found, w.at, func(w weighed, at int) int { return w.at - at })
+		found = slices.Insert(found, i, *w)
+		if bytes += w.bytes; len(found) > room {
+			bytes -= found[room].bytes
+			found = found[:room]
+			d.leftOut[leftBeyond]++
+		}
+		if bytes > maxBodies {
+			return refuse(CodeLimit, "The patched bodies of this request have more than %d MB together. Request fewer letters at once.", maxBodies>>20)
+		}
+		return nil
+	}, func(id string) { d.leave(id, "gone", backends.Gone.Sentence()) })
+	d.bodies = bytes
+	for _, w := range found {
+		d.take(w)
+	}
+	return err
+}
+
+// weighOne decides about one letter; nil is one that is left out.
+func (c *call) weighOne(d *draft, l *backends.DeadLetter) *weighed {
 	v := d.t.look(c.pol, l, false)
 	switch by := d.claims[l.ID]; {
 	case !utf8.ValidString(l.ID) || !utf8.ValidString(l.Mark) || strings.ContainsRune(l.ID+l.Mark, 0):
-		d.leave(l.ID, "unnameable", "its id or its time of death is no valid text, so no plan can name it")
-		return nil
+		return d.leave(l.ID, "unnameable", "its id or its time of death is no valid text, so no plan can name it")
 	case d.sel.group != "" && (v.group != d.sel.group || l.Times.Dead.After(d.sel.asOf)):
-		d.leave(l.ID, "changed", "it left the group since the listing")
-		return nil
+		return d.leave(l.ID, "changed", "it left the group since the listing")
 	case by != "" && (d.replace == nil || by != d.replace.ID):
-		d.leave(l.ID, "claimed", "request "+by+" has it")
-		return nil
+		return d.leave(l.ID, "claimed", "request "+by+" has it")
 	}
-	it := ledger.Item{Ref: l.Ref, Salt: plan.NewSalt()}
+	w := &weighed{item: ledger.Item{Ref: l.Ref, Salt: plan.NewSalt()}, hidden: v.body.places, label: v.label}
 	var j judged
 	if d.ch != nil {
 		out, err := d.ch.apply(d.t.q, l)
@@ -63,47 +128,50 @@ func (c *call) weighOne(d *draft, l *backends.DeadLetter) error {
 			err = errors.New("the patch changes nothing in it")
 		}
 		if err != nil {
-			d.leave(l.ID, "patch_does_not_apply", d.t.say(err))
-			return nil
+			return d.leave(l.ID, "patch_does_not_apply", d.t.say(err))
 		}
-		if d.bodies += len(out.before) + len(out.after); d.bodies > maxBodies {
-			return refuse(CodeLimit, "The patched bodies of this request have more than %d MB together. Request fewer letters at once.", maxBodies>>20)
-		}
-		it.Body, j = out.body, out.judged
-		for _, p := range append(out.paths, out.hidden...) {
-			d.paths[p] = true
-		}
+		w.item.Body, w.paths, j = out.body, append(out.paths, out.hidden...), out.judged
+		w.bytes = len(out.before) + len(out.after)
 	}
-	return c.decideOne(d, l, &v, it, j)
+	return c.decideOne(d, l, &v, w, j)
 }
 
-func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, it ledger.Item, j judged) error {
+func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, w *weighed, j judged) *weighed {
 	if c.caller.Kind == KindAgent {
-		if den, ok := d.denied[l.ID]; ok && den.Mark == l.Mark && den.SameBody(it.Body) {
-			d.leave(l.ID, "denied", denialSentence(den))
-			return nil
+		if why := denied(d.t.q, l, d.denied[l.ID], w.item.Body); why != "" {
+			return d.leave(l.ID, "denied", why)
 		}
 	}
-	dec := d.t.q.Decide(d.k.facts(c, l, v, j))
-	if dec.Effect == policy.Never {
-		d.leave(l.ID, "never", c.refusal(d.t.q, v, dec))
-		return nil
+	w.dec = d.t.q.Decide(d.k.facts(c, l, v, j))
+	if w.dec.Effect == policy.Never {
+		return d.leave(l.ID, "never", c.refusal(d.t.q, v, w.dec))
 	}
-	d.weighLimits(l, dec)
-	if strict := policy.Stricter(d.effect, dec.Effect); strict != d.effect || d.rule.Rule == "" {
-		d.effect, d.rule = strict, dec
+	if w.dec.Effect == policy.Direct {
+		w.over = d.k.over(l.ID, w.dec.Limits)
 	}
-	d.limits = policy.Tighter(d.limits, dec.Limits)
-	d.hidden = max(d.hidden, v.body.places)
-	if d.label == "" {
-		d.label = v.label
+	if w.item.Body != nil {
+		w.before = slices.Clone(l.Payload.Bytes) // what is borrowed is not kept
 	}
-	if it.Body != nil {
-		d.befores[len(d.items)] = slices.Clone(l.Payload.Bytes)
+	return w
+}
+
+// take adds a letter to the request. The strictest letter decides about all.
+func (d *draft) take(w weighed) {
+	w.item.N = len(d.items)
+	d.items = append(d.items, w.item)
+	if w.item.Body != nil {
+		d.befores[w.item.N] = w.before
 	}
-	it.N = len(d.items)
-	d.items = append(d.items, it)
-	return nil
+	for _, p := range w.paths {
+		d.paths[p] = true
+	}
+	if strict := policy.Stricter(d.effect, w.dec.Effect); strict != d.effect || d.rule.Rule == "" {
+		d.effect, d.rule = strict, w.dec
+	}
+	d.limits = policy.Tighter(d.limits, w.dec.Limits)
+	d.hidden = max(d.hidden, w.hidden)
+	d.over = cmp.Or(d.over, w.over)
+	d.label = cmp.Or(d.label, w.label)
 }
 
 // refusal is what an agent is told about a letter that the policy forbids.
@@ -125,122 +193,20 @@ func (c *call) refusal(q *policy.Queue, v *seen, dec policy.Decision) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// weighLimits makes a letter that may not be sent directly again one for
-// approval.
-func (d *draft) weighLimits(l *backends.DeadLetter, dec policy.Decision) {
-	if dec.Effect != policy.Direct {
-		return
-	}
-	r := d.k.replays[l.ID]
+// over says why a letter may not go without a person once more, "" if it may.
+func (k known) over(id string, l policy.Limits) string {
+	r := k.replays[id]
 	switch {
-	case dec.Limits.PerMessage > 0 && r.Count >= dec.Limits.PerMessage:
-		d.over = fmt.Sprintf("a letter was redriven %d times before, and %d are allowed without a person", r.Count, dec.Limits.PerMessage)
-	case dec.Limits.Cooldown > 0 && r.Count > 0 && d.k.now.Sub(r.Last) < dec.Limits.Cooldown:
-		d.over = fmt.Sprintf("a letter was redriven less than %s ago", dec.Limits.Cooldown)
+	case l.PerMessage > 0 && r.Count >= l.PerMessage:
+		return fmt.Sprintf("a letter was redriven %d times before, and %d are allowed without a person", r.Count, l.PerMessage)
+	case l.Cooldown > 0 && r.Count > 0 && k.now.Sub(r.Last) < l.Cooldown:
+		return fmt.Sprintf("a letter was redriven less than %s ago", l.Cooldown)
 	}
+	return ""
 }
 
-func (d *draft) leave(id, why, sentence string) {
+func (d *draft) leave(id, why, sentence string) *weighed {
 	d.leftOut[why]++
 	d.why = addWhy(d.why, id, sentence)
-}
-
-// conclude decides about the request as a whole.
-func (c *call) conclude(ctx context.Context, d *draft) error {
-	left := 0
-	for why, n := range d.leftOut {
-		if why != "beyond_max_messages" {
-			left += n
-		}
-	}
-	if left > 0 && (d.sel.group == "" || len(d.items) == 0) {
-		return d.refuse(left)
-	}
-	if len(d.items) == 0 {
-		return refuse(CodeNothing, "No letter is left to redrive.")
-	}
-	if n, most := len(d.items), d.t.q.Approval.MaxMessages; n > most {
-		return refuse(CodeLimit, "The request has %d letters; at most %d go into one.", n, most)
-	}
-	if d.effect == policy.Direct {
-		if err := c.directLimits(ctx, d); err != nil {
-			return err
-		}
-		if d.over != "" {
-			d.effect = policy.EffectApproval
-		}
-	}
-	return d.needsFix()
-}
-
-// needsFix asks for what was mended where the policy does, before people decide.
-func (d *draft) needsFix() error {
-	if d.effect != policy.Direct && slices.Contains(d.t.q.Approval.Require, "fix") && d.args.Fix == nil {
-		return refuse(CodePolicy, "The policy of %s asks what was fixed: give `fix` with `ref` (a deploy, a ticket) and `at`.", d.args.Queue)
-	}
 	return nil
-}
-
-func (c *call) directLimits(ctx context.Context, d *draft) error {
-	if m := d.limits.PerPlan; m > 0 && len(d.items) > m {
-		d.over = fmt.Sprintf("%d letters at once, and %d are allowed without a person", len(d.items), m)
-		return nil
-	}
-	if d.over != "" || d.limits.PerHour == 0 {
-		return nil
-	}
-	used, err := c.st.ledger.Used(ctx, d.t.at.Physical())
-	if err == nil && used+len(d.items) > d.limits.PerHour {
-		d.over = fmt.Sprintf("%d letters on top of %d in the last hour, and %d are allowed without a person", len(d.items), used, d.limits.PerHour)
-	}
-	return err
-}
-
-// refuse names what stands against explicit ids, or against all of a group.
-func (d *draft) refuse(left int) error {
-	code := CodePolicy
-	switch {
-	case d.leftOut["claimed"] > 0:
-		code = CodeClaimed
-	case d.leftOut["denied"] > 0:
-		code = CodeDenied
-	case d.leftOut["never"] > 0:
-	case d.leftOut["gone"] > 0:
-		code = CodeNoLetter
-	case d.leftOut["changed"] > 0:
-		code = CodeChanged
-	case d.leftOut["patch_does_not_apply"] > 0:
-		code = CodeBadArgument
-	}
-	var b strings.Builder
-	if left+len(d.items) == 1 && len(d.why) == 1 {
-		return refuse(code, "Nothing is requested. Letter %s: %s.", quote(d.why[0].ID), d.why[0].Why)
-	}
-	fmt.Fprintf(&b, "Nothing is requested: %d of %d letters cannot be redriven.", left, left+len(d.items))
-	for _, w := range d.why[:min(3, len(d.why))] {
-		name := quote(w.ID)
-		if w.Letters > 1 {
-			name = fmt.Sprintf("%s and %d more", name, w.Letters-1)
-		}
-		fmt.Fprintf(&b, " %s: %s.", name, w.Why)
-	}
-	if len(d.items) > 0 {
-		b.WriteString(" Leave these ids out, or settle them first.")
-	}
-	return refuse(code, "%s", b.String())
-}
-
-// addWhy notes what stands against a letter, each sentence once with the number
-// of letters that it is about.
-func addWhy(list []ItemWhy, id, sentence string) []ItemWhy {
-	for i := range list {
-		if list[i].Why == sentence {
-			list[i].Letters = max(list[i].Letters, 1) + 1
-			return list
-		}
-	}
-	if len(list) == maxWhy {
-		return list
-	}
-	return append(list, ItemWhy{ID: showID(id), Why: sentence})
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -229,41 +228,30 @@ func (l *Ledger) Decisions(ctx context.Context, plan string) ([]Decision, error)
 	return out, rows.Err()
 }
 
-// Denial is a person's no to a letter as it is, with the body that was to be
-// sent.
+// Denial is a person's no to a letter, with the body that was to be sent.
 type Denial struct {
 	Plan  string
-	Mark  string
+	Mark  string // which death of the letter
 	Body  []byte // nil: as stored
 	Until time.Time
 	Why   string // the person's words
-
-	earlier *Denial // of the same death, and still holding
 }
 
-// SameBody reports whether the same would be sent as was denied, by this denial
-// or an earlier one of the same death that still holds.
-func (d Denial) SameBody(body []byte) bool {
-	if (d.Body == nil) == (body == nil) && bytes.Equal(d.Body, body) {
-		return true
-	}
-	return d.earlier != nil && d.earlier.SameBody(body)
-}
-
-// Denials are the newest denials that still hold, by letter.
-func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map[string]Denial, error) {
+// Denials are the denials that still hold, by letter, first the one that holds
+// longest.
+func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map[string][]Denial, error) {
 	arg, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
 	now, _ := l.Now()
 	rows, err := l.read.QueryContext(ctx, `SELECT i.id, i.mark, i.body, i.body IS NULL, p.id, p.why, p.deny_until FROM plans p JOIN items i ON i.plan = p.id
-		WHERE p.deny_until > ? AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) ORDER BY p.decided, p.deny_until`, micros(now), letters, string(arg))
+		WHERE p.deny_until > ? AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) ORDER BY p.deny_until DESC, p.id`, micros(now), letters, string(arg))
 	if err != nil {
 		return nil, wrap("looking for denials", err)
 	}
 	defer rows.Close()
-	out := map[string]Denial{}
+	out := map[string][]Denial{}
 	for rows.Next() {
 		var id string
 		var d Denial
@@ -274,10 +262,7 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 			return nil, err
 		}
 		d.Body, d.Until = blob(body, null), fromMicros(until)
-		if before, ok := out[id]; ok && before.Mark == d.Mark {
-			d.earlier = &before
-		}
-		out[id] = d
+		out[id] = append(out[id], d)
 	}
 	return out, rows.Err()
 }
