@@ -1,11 +1,7 @@
 package gate
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,17 +22,9 @@ func (ch change) allowedBy(q *policy.Queue) error {
 	if len(q.Patch.Allow) == 0 {
 		return refuse(CodePolicy, "The policy of %s allows no patch. Leave the letter for a person.", q.Name)
 	}
-	sets := map[string]bool{}
-	for _, path := range ch.hiddenSets(q) {
-		p, err := rawjson.ParsePointer(path)
-		if err != nil || !slices.ContainsFunc(q.Patch.Allow, func(pat rawjson.Pattern) bool { return pat.Covers(p) }) {
-			return refuse(CodePolicy, "The policy of %s allows no change of %s. %s", q.Name, quote(path), mayPatch(q))
-		}
-		sets[path] = true
-	}
-	for _, p := range ch.touched() {
-		if touchesHidden(q, p) && !sets[p.String()] {
-			return refuse(CodePolicy, "The patch touches a value that the policy hides, at %s. Only a new value for exactly the hidden member is taken; its old value stays hidden.", quote(p.String()))
+	for _, t := range ch.touched() {
+		if err := t.allowedBy(q); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -61,67 +49,90 @@ func mayBeIndex(p rawjson.Pointer) bool {
 	return last == "-" || strings.Trim(last, "0123456789") == ""
 }
 
+// touch is one place that a change names, and what it does there.
+type touch struct {
+	at     rawjson.Pointer
+	sets   bool // a whole value is put there, whatever stood there before
+	shifts bool // in a list, what stands behind it moves
+}
+
+// allowedBy refuses to do anything with a hidden value but to set another one in
+// its place, by one step of its own: a step that looks at it, moves or copies it
+// is refused whatever the other steps do.
+func (t touch) allowedBy(q *policy.Queue) error {
+	switch hidden := touchesHidden(q, t.at); {
+	case hidden && t.sets && isHidden(q, t.at):
+		if !slices.ContainsFunc(q.Patch.Allow, func(pat rawjson.Pattern) bool { return pat.Covers(t.at) }) {
+			return refuse(CodePolicy, "The policy of %s allows no change of %s. %s", q.Name, quote(t.at.String()), mayPatch(q))
+		}
+		return nil
+	case hidden:
+		return refuse(CodePolicy, "The patch touches a value that the policy hides, at %s. Only a new value for exactly the hidden member is taken; its old value stays hidden.", quote(t.at.String()))
+	case t.shifts && mayBeIndex(t.at) && touchesHidden(q, t.at.Parent()):
+		return refuse(CodePolicy, "The patch may move a value that the policy hides, by what it does at %s.", quote(t.at.String()))
+	}
+	return nil
+}
+
 // touched are all places that a change names: it looks at or changes nothing but
-// these, what is below them, and, for elements, their siblings.
-func (ch change) touched() (out []rawjson.Pointer) {
+// these, what is below them, and, where it shifts, what stands behind them.
+func (ch change) touched() (out []touch) {
 	if ch.kind == kindMerge {
-		for p := range merged(ch.data) {
-			out = append(out, p)
+		for p, v := range rawjson.MergePlaces(ch.data) {
+			out = append(out, touch{at: p, sets: v[0] != 'n' && v[0] != '{' && v[0] != '['})
 		}
 		return out
 	}
 	for _, op := range ch.patch.Operations() {
-		out = append(out, op.Path)
-		if op.Op == "move" || op.Op == "copy" {
-			out = append(out, op.From)
+		t := touch{at: op.Path, shifts: op.Op != "replace" && op.Op != "test"}
+		switch op.Op {
+		case "add":
+			t.sets = !mayBeIndex(op.Path)
+		case "replace":
+			t.sets = true
+		case "move":
+			out = append(out, touch{at: op.From, shifts: true})
+		case "copy":
+			out = append(out, touch{at: op.From})
 		}
+		out = append(out, t)
 	}
 	return out
-}
-
-// merged yields the places that a merge patch sets, with what it sets there: an
-// object is merged member by member, all else, an empty object too, is set as a
-// whole.
-func merged(data []byte) iter.Seq2[rawjson.Pointer, any] {
-	return func(yield func(rawjson.Pointer, any) bool) {
-		var doc any
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.UseNumber()
-		if dec.Decode(&doc) == nil {
-			mergedAt(rawjson.Pointer{}, doc, yield)
-		}
-	}
-}
-
-func mergedAt(p rawjson.Pointer, v any, yield func(rawjson.Pointer, any) bool) bool {
-	members, ok := v.(map[string]any)
-	if !ok || len(members) == 0 {
-		return yield(p, v)
-	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !mergedAt(p.Child(name), members[name], yield) {
-			return false
-		}
-	}
-	return true
 }
 
 // clearOf refuses a change that touches a place which is hidden for what it
 // holds. What a change does not touch it cannot compare, copy or move, so that
 // nothing it answers depends on such a value.
 func (ch change) clearOf(s shadow) error {
-	for _, p := range ch.touched() {
-		near := []rawjson.Pointer{p}
-		if mayBeIndex(p) {
-			near = append(near, p.Parent())
+	for _, t := range ch.touched() {
+		near := t.at
+		if t.shifts && mayBeIndex(near) {
+			near = near.Parent()
 		}
-		for _, n := range near {
-			if slices.ContainsFunc(s.veils, func(veil rawjson.Pattern) bool { return veil.Related(n) }) {
-				return fmt.Errorf("it touches %s, where a value is hidden", quote(p.String()))
-			}
+		if slices.ContainsFunc(s.veils, func(veil rawjson.Pattern) bool { return veil.Related(near) }) {
+			return fmt.Errorf("it touches %s, where a value is hidden", quote(t.at.String()))
 		}
 	}
 	return nil
+}
+
+// takesHidden reports whether a difference takes a hidden value away or puts
+// another one there: what is hidden must be set by name, or stay. Inserting
+// moves nothing of it, because no change may shift what is hidden.
+func takesHidden(q *policy.Queue, s shadow, c rawjson.Change) bool {
+	hides := func(pats []rawjson.Pattern) bool {
+		return slices.ContainsFunc(pats, func(pat rawjson.Pattern) bool {
+			if pat.Covers(c.Pointer) {
+				return true
+			}
+			if c.Op == rawjson.OpAdd || !pat.Related(c.Pointer) {
+				return false
+			}
+			hits, err := rawjson.Find(s.doc, pat)
+			return err != nil || slices.ContainsFunc(hits, func(h rawjson.Hit) bool { return h.Pointer.HasPrefix(c.Pointer) })
+		})
+	}
+	return hides(q.Redact.Paths) || hides(s.veils)
 }
 
 func underHidden(q *policy.Queue, p rawjson.Pointer) bool {

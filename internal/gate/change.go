@@ -113,6 +113,9 @@ func (ch change) compare(q *policy.Queue, known shadow) (out changed, err error)
 		if err := allowedChange(q, known.doc, c); err != nil {
 			return out, err
 		}
+		if takesHidden(q, known, c) {
+			return out, fmt.Errorf("it takes away or moves a value that is hidden, at %s", quote(c.Pointer.String()))
+		}
 		out.paths = append(out.paths, c.Pointer.String())
 		out.mends = true
 	}
@@ -209,21 +212,11 @@ func (ch change) on(doc []byte) ([]byte, error) {
 }
 
 // hiddenSets are the hidden members that the change sets to a value, by the
-// change alone. An element of an array is none: adding one moves the others.
+// change alone. An element that is added to an array is none: it moves the others.
 func (ch change) hiddenSets(q *policy.Queue) (out []string) {
-	if ch.kind == kindMerge {
-		for p, v := range merged(ch.data) {
-			_, object := v.(map[string]any)
-			if _, list := v.([]any); v != nil && !object && !list && isHidden(q, p) {
-				out = append(out, p.String())
-			}
-		}
-		return out
-	}
-	for _, op := range ch.patch.Operations() {
-		add := op.Op == rawjson.OpAdd && !mayBeIndex(op.Path)
-		if (add || op.Op == rawjson.OpReplace) && isHidden(q, op.Path) {
-			out = append(out, op.Path.String())
+	for _, t := range ch.touched() {
+		if t.sets && isHidden(q, t.at) {
+			out = append(out, t.at.String())
 		}
 	}
 	return out

@@ -282,6 +282,15 @@ func TestHiddenPlacesAreNotTouched(t *testing.T) {
 		{"a pattern across name and value", redact("", `'(?i)password\W+\w+'`, "''"), `{"password":"hunter2","currency":"EU"}`, `[{"op":"copy","from":"/password","path":"/currency"}]`, ""},
 		{"a copy of one hidden place to another", redact("", `'\b\d{13,19}\b'`, "''"), `{"a":"4111111111111111","b":"5500000000000004","c":1}`, `[{"op":"copy","from":"/a","path":"/b"},{"op":"replace","path":"/c","value":2}]`, ""},
 		{"a stand-in for the value", redact("", `'\b\d{13,19}\b'`, "''"), `{"o":{"note":"4111111111111111","z":1}}`, `[{"op":"replace","path":"/o","value":{"note":"[redacted]","z":2}}]`, ""},
+		{"a copy of what another step sets", redact("/card", "", "/card, /currency"), `{"currency":"EU","card":"tok-1"}`, `[{"op":"copy","from":"/card","path":"/currency"},{"op":"replace","path":"/card","value":"x"}]`, ""},
+		{"a move of what another step sets", redact("/card", "", "/card, /currency"), `{"currency":"EU","card":"tok-1"}`, `[{"op":"move","from":"/card","path":"/currency"},{"op":"add","path":"/card","value":"x"}]`, ""},
+		{"a test of what another step sets", redact("/card", "", "/card"), `{"card":"[redacted]"}`, `[{"op":"test","path":"/card","value":"[redacted]"},{"op":"replace","path":"/card","value":"x"}]`, ""},
+		{"a removal after setting", redact("/card", "", "/card"), `{"card":"tok-1"}`, `[{"op":"add","path":"/card","value":"x"},{"op":"remove","path":"/card"}]`, ""},
+		{"a step below what another sets", redact("/card", "", "/card"), `{"card":{"n":1}}`, `[{"op":"add","path":"/card","value":{"n":1}},{"op":"add","path":"/card/n","value":2}]`, ""},
+		{"one hidden element slips to another index", redact("/list/2/x", "", "/list"), `{"list":[{"x":"a"},{"x":"b"},{"x":"tok-1"}]}`, `[{"op":"remove","path":"/list/0"},{"op":"add","path":"/list/-","value":{"x":"c"}}]`, ""},
+		{"one hidden element slips by a copy", redact("/list/2/x", "", "/list"), `{"list":[{"x":"a"},{"x":"b"},{"x":"tok-1"}],"y":{}}`, `[{"op":"copy","from":"/y","path":"/list/0"},{"op":"remove","path":"/list/1"}]`, ""},
+		{"a list that becomes an object", redact("/cards/*", "", "''"), `{"cards":["aaa1","bbb2"]}`, "", `{"cards":{"0":"x"}}`},
+		{"two names that only lone surrogates tell apart", redact("", `'\b\d{13,19}\b'`, "''"), `{"\ud800":"4111111111111111","b":1}`, "", `{"\ud800":"x","\ud801":"y"}`},
 		{"elements moved among hidden ones", redact("", `'\b\d{13,19}\b'`, "''"), `{"arr":["4111111111111111","5500000000000004"]}`, `[{"op":"move","from":"/arr/0","path":"/arr/1"}]`, ""},
 	}
 	for _, tc := range cases {

@@ -1,6 +1,9 @@
 package rawjson
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 // MergePatch applies a JSON Merge Patch (RFC 7396): null removes a member,
 // objects are merged, every other value replaces. What the patch does not name
@@ -101,4 +104,28 @@ func (t *tree) dropNulls(n int, edits []edit) []edit {
 		last = c
 	}
 	return edits
+}
+
+// MergePlaces yields the places that a merge patch sets, in its own order, with
+// what it says there: an object is merged member by member; every other value,
+// an empty object too, stands for itself, null for a removal. It yields nothing
+// if patch is not strict JSON.
+func MergePlaces(patch []byte) iter.Seq2[Pointer, []byte] {
+	return func(yield func(Pointer, []byte) bool) {
+		if t, err := parse(patch); err == nil {
+			t.mergePlaces(0, Pointer{}, yield)
+		}
+	}
+}
+
+func (t *tree) mergePlaces(n int, p Pointer, yield func(Pointer, []byte) bool) bool {
+	if t.kind(n) != '{' || t.nodes[n].count == 0 {
+		return yield(p, t.raw(n))
+	}
+	for i, c := range t.children(n) {
+		if !t.mergePlaces(c, p.Child(t.token(i, c)), yield) {
+			return false
+		}
+	}
+	return true
 }

@@ -109,3 +109,19 @@ func namedBy(patch string, p rawjson.Pointer) bool {
 		}
 	}
 }
+
+func TestMergePlaces(t *testing.T) {
+	for patch, want := range map[string]string{
+		`{}`: `=[{}]`, `5`: `=[5]`, `{"a":1,"b":{"c":null,"d":{}},"":[{"e":1}]}`: `/a=[1] /b/c=[null] /b/d=[{}] /=[[{"e":1}]]`,
+		`{"a/b~":1}`: `/a~1b~0=[1]`, `{"a":1,"a":2}`: ``, `{`: ``,
+		`{"\ud800":1,"\ud801":2}`: "/\xed\xa0\x80=[1] /\xed\xa0\x81=[2]",
+	} {
+		var got []string
+		for p, v := range rawjson.MergePlaces([]byte(patch)) {
+			got = append(got, p.String()+"=["+string(v)+"]")
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: got %q, want %q", patch, s, want)
+		}
+	}
+}
