@@ -14,6 +14,8 @@ type Store interface {
 	Can(queue string) Can
 	// Target is the identity of what the store is really connected to.
 	Target(ctx context.Context, queue string) (Target, error)
+	// Now is the store's own clock: the as_of of a listing.
+	Now(ctx context.Context, queue string) (time.Time, error)
 	// Depth counts at most Can.CountCap letters.
 	Depth(ctx context.Context, queue string) (Depth, error)
 	// Scan yields letters newest death first, in an order in which a later
@@ -97,7 +99,6 @@ type Depth struct {
 	Oldest  time.Time // earliest death, zero if unknown
 	Newest  time.Time
 	Expires time.Time // when the first letter is deleted by retention, zero if unknown
-	Now     time.Time // the store's own clock when it was asked: the as_of of a listing
 }
 
 // Query selects letters of one queue.
@@ -107,6 +108,7 @@ type Query struct {
 	After  string    // a DeadLetter.After of an earlier scan; empty from the start
 	AsOf   time.Time // only letters that died up to then; zero means all
 	Bodies bool      // fill Payload.Bytes, Envelope and, where a store digests it, Ref.Digest
+	Want   int       // how many letters the reader is likely to take, 0 for all; more come if it goes on
 }
 
 // Item is one letter to send. N is its position in the plan.

@@ -138,8 +138,12 @@ func (s toyStore) Depth(_ context.Context, queue string) (d backends.Depth, err 
 			d.Newest = r.died
 		}
 	}
-	d.Oldest, d.Newest, d.Now = s.clock.Add(-time.Hour), s.clock, time.Now()
+	d.Oldest, d.Newest = s.clock.Add(-time.Hour), s.clock
 	return d, nil
+}
+
+func (s toyStore) Now(_ context.Context, queue string) (time.Time, error) {
+	return time.Now(), s.known(queue)
 }
 
 func (s toyStore) ref(r *toyRow) (backends.Ref, *backends.Envelope) {

@@ -43,13 +43,18 @@ type scan struct {
 	ids   [][]value
 	asked map[string]bool
 	after []value
-	limit int
+	limit int // rows of the next page
+	most  int // rows of a page, fewer where rows are large
 }
 
 func (sc *scan) start(ctx context.Context) error {
-	sc.limit = headPage
+	sc.most = headPage
 	if sc.q.Bodies {
-		sc.limit = bodyPage
+		sc.most = bodyPage
+	}
+	sc.limit = sc.most
+	if sc.q.Want > 0 {
+		sc.limit = min(sc.limit, sc.q.Want)
 	}
 	if sc.q.After != "" {
 		var ok bool
@@ -109,7 +114,7 @@ func (sc *scan) wanted(l *backends.DeadLetter) bool {
 }
 
 // page reads one page. It stops early when the rows become large, and reads
-// fewer at once from then on.
+// fewer at once from then on; else a reader who goes on gets larger ones.
 func (sc *scan) page(ctx context.Context) (rows [][]value, more bool, err error) {
 	size := 0
 	s := sc.m.rows(sc.q.Bodies)
@@ -136,8 +141,9 @@ func (sc *scan) page(ctx context.Context) (rows [][]value, more bool, err error)
 	}
 	more = len(rows) == sc.limit || size >= pageBytes
 	if size >= pageBytes {
-		sc.limit = len(rows)
+		sc.most = len(rows)
 	}
+	sc.limit = min(4*sc.limit, sc.most)
 	return rows, more, err
 }
 

@@ -79,6 +79,21 @@ func (s *Store) Target(ctx context.Context, queue string) (backends.Target, erro
 	return t, s.explain(err)
 }
 
+// Now is the clock of the database.
+func (s *Store) Now(ctx context.Context, queue string) (now time.Time, err error) {
+	m, err := s.mapping(ctx, queue)
+	if err != nil {
+		return now, err
+	}
+	err = s.within(ctx, look, m, func(t tx) error {
+		return t.query(ctx, m.d.stmt("SELECT "+m.d.now), func(row []value) error {
+			now = TimeColumn{}.at(row[0])
+			return nil
+		})
+	})
+	return now, s.explain(err)
+}
+
 // Depth counts at most Can.CountCap letters.
 func (s *Store) Depth(ctx context.Context, queue string) (backends.Depth, error) {
 	m, err := s.mapping(ctx, queue)
@@ -95,19 +110,19 @@ func (s *Store) Depth(ctx context.Context, queue string) (backends.Depth, error)
 	return d, s.explain(err)
 }
 
-// depth asks for the count, the earliest and the latest death, and the time.
+// depth asks for the count, the earliest and the latest death.
 func (m *mapping) depth() *stmt {
 	q := m.d.stmt("SELECT (SELECT count(*) FROM (SELECT 1 FROM ").add(m.table())
-	m.where(q).add(" LIMIT ", fmt.Sprint(countCap+1), ") AS few), ")
+	m.where(q).add(" LIMIT ", fmt.Sprint(countCap+1), ") AS few)")
 	if m.xmin {
-		return q.add("NULL, NULL, ", m.d.now)
+		return q.add(", NULL, NULL")
 	}
 	dead := quote(m.jobs.DeadAt.Column)
 	for _, order := range []string{" ASC", " DESC"} {
-		q.add("(SELECT ", m.d.read(m.cat.columns[m.at[m.jobs.DeadAt.Column]], ""), " FROM ", m.table())
-		m.where(q).add(" ORDER BY ", dead, order, " LIMIT 1), ")
+		q.add(", (SELECT ", m.d.read(m.cat.columns[m.at[m.jobs.DeadAt.Column]], ""), " FROM ", m.table())
+		m.where(q).add(" ORDER BY ", dead, order, " LIMIT 1)")
 	}
-	return q.add(m.d.now)
+	return q
 }
 
 func (m *mapping) readDepth(row []value) backends.Depth {
@@ -115,7 +130,6 @@ func (m *mapping) readDepth(row []value) backends.Depth {
 	d := backends.Depth{
 		Letters: min(n, countCap), Capped: n > countCap,
 		Oldest: m.jobs.DeadAt.at(row[1]), Newest: m.jobs.DeadAt.at(row[2]),
-		Now: TimeColumn{}.at(row[3]),
 	}
 	if keep := time.Duration(m.jobs.ExpiresAfter); keep > 0 && !d.Oldest.IsZero() {
 		d.Expires = d.Oldest.Add(keep)

@@ -125,12 +125,12 @@ func (c *call) asOf(ctx context.Context, t *target, asked time.Time) (time.Time,
 		}
 		return asked, nil
 	}
-	d, err := t.store.Depth(ctx, t.q.Name)
+	now, err := t.store.Now(ctx, t.q.Name)
 	if err != nil {
 		return asked, storeRefusal(t.q.Name, err)
 	}
-	if asked.IsZero() || asked.After(d.Now) {
-		return d.Now, nil
+	if asked.IsZero() || asked.After(now) {
+		return now, nil
 	}
 	return asked, nil
 }

@@ -78,7 +78,7 @@ func (c *call) goOn(args ListArgs, m *matcher) (asOf time.Time, after string, er
 func (c *call) page(ctx context.Context, t *target, l listing, q backends.Query, res *ListResult) (next string, err error) {
 	var text numbered
 	var ids []string
-	q.Bodies = t.needsBody()
+	q.Bodies, q.Want = t.needsBody(), l.limit+1
 	for d, err := range t.store.Scan(ctx, q) {
 		if err != nil {
 			return "", storeRefusal(t.q.Name, err)
