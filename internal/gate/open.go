@@ -35,15 +35,22 @@ type Gate struct {
 	pol    *policy.Policy
 	places map[string]backends.Target // where queues lead, by policy digest and name
 	stores map[string]*openStore      // by backend, for the policy digest they were opened with
+	book   *book
 	st     *state
 	stErr  error
 	runs   sync.WaitGroup
 }
 
-// state is what is opened by the first call that needs it.
-type state struct {
+// book is what a message needs that is recorded and not carried out. It is
+// opened by the first one: a handshake does not wait for the ledger.
+type book struct {
 	folder *durable.Folder
 	log    *audit.Log
+}
+
+// state is what is opened by the first call that needs it.
+type state struct {
+	*book
 	ledger *ledger.Ledger
 	exec   *redrive.Executor
 	secret []byte
@@ -172,38 +179,61 @@ func (g *Gate) state(ctx context.Context, urgent bool) (*state, error) {
 	return st, nil
 }
 
-func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
+// logOnly opens folder and log, once, for what is only recorded.
+func (g *Gate) logOnly() (*audit.Log, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stErr != nil {
+		return nil, g.stErr
+	}
+	if err := g.openBook(); err != nil {
+		g.stErr = stateRefusal(err)
+		return nil, g.stErr
+	}
+	return g.book.log, nil
+}
+
+func (g *Gate) openBook() error {
+	if g.book != nil {
+		return nil
+	}
 	folder, err := durable.Open(g.pol.State)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	before, err := folder.Names()
+	if err == nil && len(before) == 0 { // a new folder, not one whose files were lost while it was stopped
+		err = folder.WriteNew(goFile, nil)
+	}
 	if err != nil {
-		return nil, err
+		return errors.Join(err, folder.Close())
 	}
 	host, _ := os.Hostname()
 	log, err := audit.Open(folder, audit.Options{Clock: g.o.Clock, Host: host, PID: os.Getpid(), Mode: Mode})
 	if err != nil {
+		return err
+	}
+	g.book = &book{folder, log}
+	return nil
+}
+
+func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
+	if err := g.openBook(); err != nil {
 		return nil, err
 	}
-	led, err := ledger.Open(ctx, folder, g.o.Clock)
-	if err != nil && urgent && log.FreeReserve() == nil {
-		led, err = ledger.Open(ctx, folder, g.o.Clock)
+	led, err := ledger.Open(ctx, g.book.folder, g.o.Clock)
+	if err != nil && urgent && g.book.log.FreeReserve() == nil {
+		led, err = ledger.Open(ctx, g.book.folder, g.o.Clock)
 	}
 	if err != nil {
 		return nil, err
 	}
-	st := &state{folder: folder, log: log, ledger: led, exec: &redrive.Executor{Ledger: led, Log: log}}
+	st := &state{book: g.book, ledger: led, exec: &redrive.Executor{Ledger: led, Log: g.book.log}}
 	if err := st.agree(ctx); err != nil {
 		return nil, err
 	}
 	if st.secret, err = led.Secret(ctx); err != nil {
 		return nil, err
-	}
-	if len(before) == 0 { // a new folder, not one whose files were lost while it was stopped
-		if err := folder.WriteNew(goFile, nil); err != nil {
-			return nil, err
-		}
 	}
 	if err := st.note(ctx, g.pol); err != nil && !urgent {
 		return nil, err
@@ -305,8 +335,14 @@ func (g *Gate) Close() error {
 	for _, s := range g.stores {
 		errs = append(errs, s.store.Close())
 	}
+	if g.book != nil {
+		errs = append(errs, g.book.log.Close())
+	}
 	if g.st != nil {
-		errs = append(errs, g.st.log.Close(), g.st.ledger.Close(), g.st.folder.Close())
+		errs = append(errs, g.st.ledger.Close())
+	}
+	if g.book != nil {
+		errs = append(errs, g.book.folder.Close())
 	}
 	return errors.Join(errs...)
 }

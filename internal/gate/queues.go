@@ -133,14 +133,14 @@ func format(f string) (detailed bool, err error) {
 
 // refusedArgs records a call whose arguments are wrong.
 func (s *session) refusedArgs(ctx context.Context, tool, queue string, err error) error {
-	st, serr := s.g.state(ctx, false)
-	if serr != nil {
-		return serr
+	log, lerr := s.g.logOnly()
+	if lerr != nil {
+		return lerr
 	}
-	c := &call{s: s, op: ledger.NewID("o"), tool: tool, queue: queue, caller: s.who(), st: st}
+	c := &call{s: s, op: ledger.NewID("o"), tool: tool, queue: queue, caller: s.who()}
 	rec := c.record(audit.PhaseCall)
 	c.fillRefusal(&rec, err)
-	if aerr := st.log.Refused(ctx, rec); aerr != nil {
+	if aerr := log.Refused(ctx, rec); aerr != nil {
 		return auditRefusal(aerr)
 	}
 	return err

@@ -86,21 +86,21 @@ func (c *call) clean(text string) string {
 
 // heard records a message that reaches no tool.
 func (s *session) heard(ctx context.Context, m Message) error {
-	st, err := s.g.state(ctx, false)
+	log, err := s.g.logOnly()
 	if err != nil {
 		return err
 	}
-	c := &call{s: s, op: ledger.NewID("o"), caller: s.who(), st: st}
+	c := &call{s: s, op: ledger.NewID("o"), caller: s.who()}
 	c.tool = oneLine(c.clean(m.Method), maxName)
 	rec := c.record(audit.PhaseCall)
 	if m.Tool != "" {
 		rec.Args = append(rec.Args, audit.Arg{Key: "name", Value: oneLine(c.clean(m.Tool), maxName)})
 	}
 	if m.Err == "" {
-		_, err = st.log.Append(ctx, rec)
+		_, err = log.Append(ctx, rec)
 	} else {
 		rec.Outcome, rec.Err = "refused", m.Err
-		err = st.log.Refused(ctx, rec)
+		err = log.Refused(ctx, rec)
 	}
 	if err != nil {
 		return auditRefusal(err)
