@@ -37,28 +37,7 @@ func (st *state) agree(ctx context.Context) error {
 	if now.Hash == "" || now.Hash == known.Hash {
 		return nil
 	}
-	if known.Hash == "" {
-		if err := st.begun(ctx); err != nil {
-			return err
-		}
-	}
 	return st.catchUp(ctx, known)
-}
-
-// begun closes the gate where the ledger knows nothing and the log has redrives:
-// the ledger was lost, and with it claims, limits, denials and replays.
-func (st *state) begun(ctx context.Context) error {
-	for rec, err := range audit.Read(ctx, st.folder, audit.Query{}) {
-		if err != nil {
-			return fmt.Errorf("reading the log: %w", err)
-		}
-		switch rec.Phase {
-		case audit.PhasePlan, audit.PhaseApproval, audit.PhaseRun, audit.PhaseIntent:
-			return refuse(CodeClosed, "The audit log has redrives that the ledger does not know, so nothing is done. Ask a person to put the ledger back.").
-				hint("the ledger was made anew beside an older log; restore ledger.db, or move the folder `audit` away to begin a new log")
-		}
-	}
-	return nil
 }
 
 // catchUp takes intents that the log has and the ledger lacks into the ledger.
@@ -94,13 +73,14 @@ func (st *state) catchUp(ctx context.Context, known ledger.Head) error {
 }
 
 // knows closes the gate where the log has a plan that the ledger lacks. A plan is
-// in the ledger before it is in the log, so the ledger is an older copy: claims,
-// limits and denials of what came since are not in it.
+// in the ledger before it is in the log, also while another process places it, so
+// the ledger is an older copy or was made anew: claims, limits and denials of what
+// came since are not in it.
 func (st *state) knows(ctx context.Context, rec audit.Record) error {
 	_, err := st.ledger.Get(ctx, rec.Outcome)
 	if errors.Is(err, ledger.ErrNoPlan) {
-		return refuse(CodeClosed, "The ledger is older than the audit log, so nothing is done. Ask a person to put the newest ledger back.").
-			hint("the log's record %d is about request %s, which the ledger does not know", rec.Seq, rec.Outcome)
+		return refuse(CodeClosed, "The audit log has redrives that the ledger does not know, so nothing is done. Ask a person to put the newest ledger back.").
+			hint("the log's record %d is about request %s, which the ledger does not know; restore ledger.db, or if it is lost move the folder `audit` away to begin a new log", rec.Seq, rec.Outcome)
 	}
 	return err
 }

@@ -273,6 +273,23 @@ func TestRolledBack(t *testing.T) {
 	})
 }
 
+// Another process on a new state folder may be between its first plan and the
+// note of it: the log has the plan, the ledger has it too and notes no head yet.
+func TestOpenedWhileAnotherPlacesItsFirst(t *testing.T) {
+	h := open(t, standard)
+	res, _ := approved(t, h)
+	h.gate.Close()
+	if n := h.rows(`DELETE FROM meta WHERE key = 'head' RETURNING 1`); n != 1 {
+		t.Fatal("the ledger noted no head")
+	}
+	h.reopen()
+	must[*gate.RequestResult](t)(h.person("ana").Run(t.Context(), res.RequestID, nil))
+	if len(h.work()) != 1 {
+		t.Error("it was not sent")
+	}
+	h.verify()
+}
+
 func TestClockWentBack(t *testing.T) {
 	h := open(t, standard)
 	res, _ := approved(t, h)
