@@ -81,7 +81,7 @@ func TestHourCap(t *testing.T) {
 	_, err = l.Cancel(t.Context(), "r-3", "")
 	must(t, err)
 	intend(t, l, "r-1", fence, "t-1", upTo(5)...)
-	must(t, l.Record(t.Context(), "r-1", outcomes("done", upTo(5)...)))
+	must(t, record(t, l, "r-1", outcomes("done", upTo(5)...)))
 	_, err = l.Finish(t.Context(), "r-1", fence, false, "")
 	must(t, err)
 	wantIs(t, "six after five", l.Create(t.Context(), request("r-7", direct), numbered("g", 6), caps), ErrPerHour)

@@ -124,7 +124,7 @@ func TestSettle(t *testing.T) {
 			l, _ := newLedger(t)
 			fence := running(t, l, request("r-1", approved), letters("a", "b"))
 			intend(t, l, "r-1", fence, "t-1", 0, 1)
-			must(t, l.Record(t.Context(), "r-1", outcomes(backends.Doubtful, 0, 1)))
+			must(t, record(t, l, "r-1", outcomes(backends.Doubtful, 0, 1)))
 			if s, err := l.Finish(t.Context(), "r-1", fence, false, ""); s != Unknown || err != nil {
 				t.Fatalf("finished %s, %v", s, err)
 			}
@@ -147,7 +147,7 @@ func TestSettleIsOneStep(t *testing.T) {
 	l, clock := newLedger(t)
 	fence := running(t, l, request("r-1", approved), letters("a"))
 	intend(t, l, "r-1", fence, "t-1", 0)
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Doubtful, 0)))
+	must(t, record(t, l, "r-1", outcomes(backends.Doubtful, 0)))
 	_, err := l.Finish(t.Context(), "r-1", fence, false, "")
 	must(t, err)
 	looks := 0

@@ -18,9 +18,28 @@ import (
 // The test binary runs itself as a second process that writes the same file.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("LEDGER_TEST_CHILD"); dir != "" {
-		os.Exit(childWrites(dir, os.Getenv("LEDGER_TEST_NAME")))
+		os.Exit(child(dir, os.Getenv("LEDGER_TEST_NAME")))
 	}
 	os.Exit(m.Run())
+}
+
+// ctx is for the calls of tables and children, which have no test.
+var ctx = context.Background()
+
+// errNothing is for a call that was allowed and stored nothing.
+var errNothing = errors.New("nothing was stored")
+
+// child is the second process.
+func child(dir, name string) int {
+	do := func() error { return writeMuch(dir, name) }
+	if name == "calls" {
+		do = func() error { return childCalls(dir) }
+	}
+	if err := do(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 var start = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
@@ -49,6 +68,21 @@ func newState(t testing.TB) *durable.Folder {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { state.Close() })
+	return state
+}
+
+// memoryState is a state folder in memory where the system has one, for tests of
+// many transitions: what they look at is processes, not disks.
+func memoryState(t testing.TB) *durable.Folder {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "redrive-")
+	if err != nil {
+		return newState(t)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	state, err := durable.Open(filepath.Join(dir, "state"))
+	must(t, err)
 	t.Cleanup(func() { state.Close() })
 	return state
 }
@@ -137,9 +171,29 @@ func running(t testing.TB, l *Ledger, p Plan, items []Item) (fence int64) {
 	return fence
 }
 
+// intend reserves first, if the test has not done so.
 func intend(t testing.TB, l *Ledger, plan string, fence int64, ticket string, ns ...int) {
 	t.Helper()
+	reserved := 0
+	row := l.read.QueryRow(`SELECT coalesce((SELECT n FROM reserved WHERE plan = ?), 0)`, plan)
+	must(t, row.Scan(&reserved))
+	if reserved < len(ns) {
+		_, err := l.Reserve(t.Context(), plan, fence, physical, 0, len(ns))
+		must(t, err)
+	}
 	must(t, l.Intend(t.Context(), plan, "x-1", fence, ticket, ns))
+}
+
+// record stores outcomes of the plan as its executor does, whoever that is.
+func record(t testing.TB, l *Ledger, plan string, outcomes []backends.Outcome) error {
+	t.Helper()
+	p, err := l.Get(t.Context(), plan)
+	must(t, err)
+	stored, err := l.Record(t.Context(), plan, p.Run, p.Fence, outcomes)
+	if err == nil && len(stored) != len(outcomes) {
+		t.Errorf("stored %d of %d outcomes", len(stored), len(outcomes))
+	}
+	return err
 }
 
 func wantState(t testing.TB, l *Ledger, id string, want State) {

@@ -14,7 +14,7 @@ func send(t *testing.T, l *Ledger, plan, id, newID string, end backends.State) {
 	t.Helper()
 	fence := running(t, l, request(plan, approved), letters(id))
 	intend(t, l, plan, fence, "t-"+plan, 0)
-	must(t, l.Record(t.Context(), plan, []backends.Outcome{{N: 0, State: end, NewID: newID}}))
+	must(t, record(t, l, plan, []backends.Outcome{{N: 0, State: end, NewID: newID}}))
 	_, err := l.Finish(t.Context(), plan, fence, false, "")
 	must(t, err)
 }
@@ -83,19 +83,19 @@ func TestUnaudited(t *testing.T) {
 	want("at first")
 	intend(t, l, "r-1", fence, "t-1", 0, 1)
 	want("intended")
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Done, 0)))
+	must(t, record(t, l, "r-1", outcomes(backends.Done, 0)))
 	want("one of two", 0)
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Claimed, 1)))
+	must(t, record(t, l, "r-1", outcomes(backends.Claimed, 1)))
 	want("proved not sent", 0, 1)
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Skipped, 2, 3)))
+	must(t, record(t, l, "r-1", outcomes(backends.Skipped, 2, 3)))
 	want("never intended", 0, 1, 2, 3)
 	must(t, l.AuditedPlan(t.Context(), "r-1"))
 	want("audited")
 	intend(t, l, "r-1", fence, "t-2", 1)
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Doubtful, 1)))
+	must(t, record(t, l, "r-1", outcomes(backends.Doubtful, 1)))
 	want("the second try", 1)
 	must(t, l.AuditedPlan(t.Context(), "r-1"))
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Done, 1)))
+	must(t, record(t, l, "r-1", outcomes(backends.Done, 1)))
 	want("settled", 1)
 }
 
@@ -120,9 +120,9 @@ func TestConsume(t *testing.T) {
 	// The next executor need not wait, and goes on where the log says.
 	fence, err := l.Start(t.Context(), "r-1", "x-10", time.Minute, false)
 	must(t, err)
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Done, 0, 1)))
+	must(t, record(t, l, "r-1", outcomes(backends.Done, 0, 1)))
 	intend(t, l, "r-1", fence, "t-3", 2)
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Done, 2)))
+	must(t, record(t, l, "r-1", outcomes(backends.Done, 2)))
 	if s, err := l.Finish(t.Context(), "r-1", fence, false, ""); s != Done || err != nil {
 		t.Errorf("ends as %s, %v", s, err)
 	}

@@ -3,72 +3,15 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
-// Reserve counts n items against the hour's limit before they are intended and
-// grants how many of them may go, 0 if the hour is used up. perHour 0 means no
-// limit.
-func (l *Ledger) Reserve(ctx context.Context, plan string, fence int64, physical string, perHour, n int) (granted int, err error) {
-	err = l.timed(ctx, func(t *txn) error {
-		if t.lag != nil {
-			return t.lag
-		}
-		if err := t.fence(plan, fence); err != nil {
-			return err
-		}
-		granted = n
-		if perHour > 0 {
-			used, err := t.used(physical, plan)
-			if err != nil {
-				return err
-			}
-			granted = max(0, min(n, perHour-used))
-		}
-		_, err := t.Exec(`INSERT INTO reserved(plan, physical, n, at) VALUES (?1, ?2, ?3, ?4)
-			ON CONFLICT(plan) DO UPDATE SET n = ?3, at = ?4`, plan, physical, granted, t.now)
-		return err
-	})
-	return granted, wrap("reserving", err)
-}
-
-// used counts what was sent, is unknown or is reserved on a physical queue within
-// the last hour. except is a plan whose own reservation does not count.
-func (t *txn) used(physical, except string) (n int, err error) {
-	err = t.QueryRow(`SELECT
-		coalesce((SELECT sum(n) FROM batches WHERE physical = ?1 AND at > ?2), 0) +
-		coalesce((SELECT sum(n) FROM reserved WHERE physical = ?1 AND at > ?2 AND plan <> ?3), 0)`,
-		physical, t.now-time.Hour.Microseconds(), except).Scan(&n)
-	return n, err
-}
-
-// Pace is the generic cell rate algorithm with a burst of one second's worth: it
-// admits up to n messages at rate a second, at least one, and says how long to
-// wait before they go. Every executor of a physical queue shares it.
-func (l *Ledger) Pace(ctx context.Context, physical string, rate float64, n int) (admitted int, wait time.Duration, err error) {
-	if rate <= 0 {
-		return n, 0, nil
-	}
-	admitted = max(1, min(n, int(rate)))
-	err = l.timed(ctx, func(t *txn) error {
-		var tat int64
-		row := t.QueryRow(`SELECT coalesce((SELECT tat FROM pace WHERE physical = ?), 0)`, physical)
-		if err := row.Scan(&tat); err != nil {
-			return err
-		}
-		start := max(tat, t.now)
-		next := start + int64(float64(admitted)/rate*1e6)
-		wait = time.Duration(start-t.now) * time.Microsecond
-		_, err := t.Exec(`INSERT INTO pace(physical, tat) VALUES (?1, ?2) ON CONFLICT(physical) DO UPDATE SET tat = ?2`, physical, next)
-		return err
-	})
-	return admitted, wait, wrap("keeping pace", err)
-}
-
-// Intend makes durable that these items are about to be sent under a ticket.
+// Intend makes durable that these items, which were reserved before, are about to
+// be sent under a ticket.
 func (l *Ledger) Intend(ctx context.Context, plan, run string, fence int64, ticket string, ns []int) error {
 	arg, err := json.Marshal(ns)
 	if err != nil {
@@ -81,6 +24,9 @@ func (l *Ledger) Intend(ctx context.Context, plan, run string, fence int64, tick
 		if err := t.fence(plan, fence); err != nil {
 			return err
 		}
+		if err := t.spend(plan, len(ns)); err != nil {
+			return err
+		}
 		res, err := t.Exec(`UPDATE items SET state = 'intended', ticket = ?2, intended = ?3, at = ?3
 			WHERE plan = ?1 AND state = 'claimed' AND open = 1 AND n IN (SELECT value FROM json_each(?4))`, plan, ticket, t.now, string(arg))
 		if err != nil {
@@ -89,11 +35,8 @@ func (l *Ledger) Intend(ctx context.Context, plan, run string, fence int64, tick
 		if hit, _ := res.RowsAffected(); hit != int64(len(ns)) {
 			return &MoveError{What: fmt.Sprintf("%d of %d items", len(ns)-int(hit), len(ns)), From: "not claimed", To: "intended"}
 		}
-		if _, err := t.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) SELECT ?1, id, ?2, physical, ?3, ?4 FROM plans WHERE id = ?5`,
-			ticket, run, len(ns), t.now, plan); err != nil {
-			return err
-		}
-		_, err = t.Exec(`UPDATE reserved SET n = max(0, n - ?2) WHERE plan = ?1`, plan, len(ns))
+		_, err = t.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) SELECT ?1, id, ?2, physical, ?3, ?4 FROM plans WHERE id = ?5`,
+			ticket, run, len(ns), t.now, plan)
 		return err
 	})
 	return wrap("storing an intent of "+plan, err)
@@ -106,13 +49,58 @@ type kind struct {
 	code  backends.Code
 }
 
-// Record makes outcomes durable. It takes no fence: an executor that lost its
-// plan may still say what it did. An outcome that the tables do not allow, such
-// as one for an item that another executor already settled, is an error and
-// nothing is stored. Intended is no outcome: only Intend, which asks for the
-// fence, leads there.
-func (l *Ledger) Record(ctx context.Context, plan string, outcomes []backends.Outcome) error {
-	return wrap("storing outcomes of "+plan, l.timed(ctx, func(t *txn) error { return t.outcomes(plan, outcomes) }))
+// Intended notes the log's record of an intent. Its error is a FenceError if the
+// plan was lost since Intend: then the intent must have no effect.
+func (l *Ledger) Intended(ctx context.Context, plan string, fence int64, h Head) error {
+	return wrap("noting the log's record of an intent", l.timed(ctx, func(t *txn) error {
+		if err := t.fence(plan, fence); err != nil {
+			return err
+		}
+		return t.setHead(h)
+	}))
+}
+
+// Record makes outcomes durable and returns those that it stored: all, or, for an
+// executor that lost its fence, what became of the items that it intended itself
+// and of which nobody has said it yet. An outcome that the tables do not allow is
+// an error, and nothing is stored then. Intended is no outcome: only Intend leads
+// there.
+func (l *Ledger) Record(ctx context.Context, plan, run string, fence int64, outcomes []backends.Outcome) (stored []backends.Outcome, err error) {
+	err = l.timed(ctx, func(t *txn) error {
+		stored = outcomes
+		var lost *FenceError
+		if err := t.fence(plan, fence); errors.As(err, &lost) {
+			if stored, err = t.own(plan, run, outcomes); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+		return t.outcomes(plan, stored)
+	})
+	if err != nil {
+		return nil, wrap("storing outcomes of "+plan, err)
+	}
+	return stored, nil
+}
+
+// own are the outcomes of items that a run has intended and that are still so.
+func (t *txn) own(plan, run string, outcomes []backends.Outcome) (own []backends.Outcome, err error) {
+	rows, err := t.Query(`SELECT i.n FROM items i JOIN batches b ON b.ticket = i.ticket
+		WHERE i.plan = ? AND b.run = ? AND i.state IN ('intended','sent')`, plan, run)
+	if err != nil {
+		return nil, err
+	}
+	ns, err := scanAll[int](rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range outcomes {
+		if slices.Contains(ns, o.N) {
+			own = append(own, o)
+		}
+	}
+	return own, nil
 }
 
 func (t *txn) outcomes(plan string, outcomes []backends.Outcome) error {

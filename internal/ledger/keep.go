@@ -99,11 +99,13 @@ type Head struct {
 
 // SetHead notes a record of the log, unless a newer one is noted already.
 func (l *Ledger) SetHead(ctx context.Context, h Head) error {
-	return wrap("noting the log's head", l.timed(ctx, func(t *txn) error {
-		_, err := t.Exec(`INSERT INTO meta(key, value) VALUES ('head', ?1) ON CONFLICT(key) DO UPDATE SET value = ?1
-			WHERE CAST(value AS INTEGER) < CAST(?1 AS INTEGER)`, fmt.Sprintf("%d %s %s", h.Seq, h.Hash, h.Log))
-		return err
-	}))
+	return wrap("noting the log's head", l.timed(ctx, func(t *txn) error { return t.setHead(h) }))
+}
+
+func (t *txn) setHead(h Head) error {
+	_, err := t.Exec(`INSERT INTO meta(key, value) VALUES ('head', ?1) ON CONFLICT(key) DO UPDATE SET value = ?1
+		WHERE CAST(value AS INTEGER) < CAST(?1 AS INTEGER)`, fmt.Sprintf("%d %s %s", h.Seq, h.Hash, h.Log))
+	return err
 }
 
 // Head is the newest audit record that the ledger knows of, zero if none.

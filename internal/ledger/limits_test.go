@@ -41,15 +41,15 @@ func TestRollingHour(t *testing.T) {
 	// was proved not sent, one is still in doubt.
 	intend(t, l, "r-1", f1, "t-1", upTo(6)...)
 	wantUsed(t, l, physical, 10)
-	must(t, l.Record(t.Context(), "r-1", []backends.Outcome{{N: 0, State: backends.Done}, {N: 1, State: backends.Skipped, Code: backends.Gone},
+	must(t, record(t, l, "r-1", []backends.Outcome{{N: 0, State: backends.Done}, {N: 1, State: backends.Skipped, Code: backends.Gone},
 		{N: 2, State: backends.Failed}, {N: 3, State: backends.Doubtful}, {N: 4, State: backends.Claimed}}))
 	wantUsed(t, l, physical, 7)
 	want("what was not sent is free again", reserve(t, l, "r-1", f1, 10, 9), 3)
 
 	// What was never intended gives nothing back, and nothing back twice.
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Skipped, 4, 9)))
+	must(t, record(t, l, "r-1", outcomes(backends.Skipped, 4, 9)))
 	wantUsed(t, l, physical, 10)
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Skipped, 5)))
+	must(t, record(t, l, "r-1", outcomes(backends.Skipped, 5)))
 	wantUsed(t, l, physical, 9)
 	// A person finds out that the unknown one did not go.
 	must(t, l.Settle(t.Context(), "r-1", outcomes(backends.Skipped, 3)))

@@ -119,7 +119,7 @@ func TestClockThatGoesBack(t *testing.T) {
 	wantAs[*ClockError](t, "reserve", err)
 	wantAs[*ClockError](t, "create", l.Create(t.Context(), request("r-4"), letters("e"), Caps{}))
 
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Done, 0)))
+	must(t, record(t, l, "r-1", outcomes(backends.Done, 0)))
 	if _, err := l.Count(t.Context(), "r-1"); err != nil {
 		t.Error(err)
 	}
@@ -149,18 +149,9 @@ func TestEndedContext(t *testing.T) {
 	wantState(t, l, "r-1", Pending)
 }
 
-// childWrites is what the second process does: it claims letters, sends some,
-// and races for one that all want.
-func childWrites(dir, name string) int {
-	if err := writeMuch(dir, name); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
+// writeMuch is what the second process does: it claims letters, sends some, and
+// races for one that all want.
 func writeMuch(dir, name string) error {
-	ctx := context.Background()
 	state, err := durable.Open(dir)
 	if err != nil {
 		return err
@@ -179,10 +170,13 @@ func writeMuch(dir, name string) error {
 		if err != nil {
 			return err
 		}
+		if _, err := l.Reserve(ctx, id, fence, physical, 0, 3); err != nil {
+			return err
+		}
 		if err := l.Intend(ctx, id, "x", fence, "t-"+id, upTo(3)); err != nil {
 			return err
 		}
-		if err := l.Record(ctx, id, outcomes(backends.Done, upTo(3)...)); err != nil {
+		if _, err := l.Record(ctx, id, "x", fence, outcomes(backends.Done, upTo(3)...)); err != nil {
 			return err
 		}
 		if _, err := l.Finish(ctx, id, fence, false, ""); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -99,14 +100,30 @@ func (l *Ledger) Create(ctx context.Context, p Plan, items []Item, caps Caps, su
 		if err := t.insertPlan(p); err != nil {
 			return err
 		}
-		return t.insertItems(p, items)
-	})
-	if isUnique(err) {
-		if by, e := l.Claims(ctx, p.Letters, ids(items)); e == nil && len(by) > 0 {
-			return &ClaimedError{By: by}
+		err := t.insertItems(p, items)
+		if isUnique(err) {
+			return t.claimed(p, items, err)
 		}
+		return err
+	})
+	if claimed, ok := errors.AsType[*ClaimedError](err); ok {
+		return claimed
 	}
 	return wrap("storing plan "+p.ID, err)
+}
+
+// claimed names the plans that have the letters, while they still have them: the
+// same transaction that met their claims looks who they are.
+func (t *txn) claimed(p Plan, items []Item, err error) error {
+	by, e := claims(context.Background(), t, p.Letters, ids(items))
+	if e != nil {
+		return errors.Join(err, e)
+	}
+	maps.DeleteFunc(by, func(_, plan string) bool { return plan == p.ID })
+	if len(by) == 0 {
+		return err // a letter stands twice in the plan
+	}
+	return &ClaimedError{By: by}
 }
 
 // spelled refuses ids that JSON, in which a batch goes to SQLite, would change:

@@ -188,11 +188,15 @@ func scanCounts(rows *sql.Rows) (c Counts, err error) {
 
 // Claims tells which plan has each of these letters, if any.
 func (l *Ledger) Claims(ctx context.Context, letters string, ids []string) (map[string]string, error) {
+	return claims(ctx, l.read, letters, ids)
+}
+
+func claims(ctx context.Context, q queryer, letters string, ids []string) (map[string]string, error) {
 	arg, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := l.read.QueryContext(ctx, `SELECT id, plan FROM items WHERE letters = ? AND open = 1 AND id IN (SELECT value FROM json_each(?))`, letters, string(arg))
+	rows, err := q.QueryContext(ctx, `SELECT id, plan FROM items WHERE letters = ? AND open = 1 AND id IN (SELECT value FROM json_each(?))`, letters, string(arg))
 	if err != nil {
 		return nil, wrap("looking for claims", err)
 	}
@@ -277,14 +281,17 @@ func (l *Ledger) Unaudited(ctx context.Context, plan string) ([]string, error) {
 	return scanStrings(rows)
 }
 
-func scanStrings(rows *sql.Rows) (out []string, err error) {
+func scanStrings(rows *sql.Rows) ([]string, error) { return scanAll[string](rows) }
+
+// scanAll reads rows of one column.
+func scanAll[T any](rows *sql.Rows) (out []T, err error) {
 	defer rows.Close()
 	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
+		var v T
+		if err := rows.Scan(&v); err != nil {
 			return nil, err
 		}
-		out = append(out, s)
+		out = append(out, v)
 	}
 	return out, rows.Err()
 }

@@ -31,7 +31,7 @@ func TestHostileIDs(t *testing.T) {
 	must(t, err)
 	intend(t, l, "r-1", fence, "t'1", upTo(len(items))...)
 	for i := range items {
-		must(t, l.Record(t.Context(), "r-1", []backends.Outcome{{N: i, State: backends.Done, NewID: "new" + hostile[i]}}))
+		must(t, record(t, l, "r-1", []backends.Outcome{{N: i, State: backends.Done, NewID: "new" + hostile[i]}}))
 	}
 	replays, err := l.Replays(t.Context(), "db/jobs", hostile)
 	must(t, err)
@@ -155,7 +155,7 @@ func big(t testing.TB, l *Ledger, id string, n int) {
 	t.Helper()
 	fence := running(t, l, request(id, approved), numbered(id, n))
 	intend(t, l, id, fence, "t-"+id, upTo(n)...)
-	must(t, l.Record(t.Context(), id, outcomes(backends.Done, upTo(n)...)))
+	must(t, record(t, l, id, outcomes(backends.Done, upTo(n)...)))
 	_, err := l.Finish(t.Context(), id, fence, false, "")
 	must(t, err)
 }

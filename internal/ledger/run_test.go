@@ -64,7 +64,7 @@ func TestLease(t *testing.T) {
 
 func TestFencedOff(t *testing.T) {
 	l, _ := newLedger(t)
-	old := running(t, l, request("r-1", approved), letters("a", "b"))
+	old := running(t, l, request("r-1", approved), letters("a", "b", "c"))
 	intend(t, l, "r-1", old, "t-1", 0)
 	_, err := l.Start(t.Context(), "r-1", "x-2", time.Minute, true)
 	must(t, err)
@@ -74,10 +74,26 @@ func TestFencedOff(t *testing.T) {
 	wantAs[*FenceError](t, "finish", err)
 	_, err = l.Reserve(t.Context(), "r-1", old, "db/jobs#mail", 0, 1)
 	wantAs[*FenceError](t, "reserve", err)
-	// What it did it may still say.
-	must(t, l.Record(t.Context(), "r-1", outcomes(backends.Done, 0)))
-	if got := allItems(t, l, "r-1", backends.Claimed); len(got) != 1 || got[0].N != 1 {
-		t.Errorf("still claimed: %+v", got)
+
+	// What it did it may still say, and nothing else: item 1 is in other hands.
+	_, err = l.Reserve(t.Context(), "r-1", old+1, physical, 0, 1)
+	must(t, err)
+	must(t, l.Intend(t.Context(), "r-1", "x-2", old+1, "t-2", []int{1}))
+	for _, say := range [][]backends.Outcome{outcomes(backends.Done, 1), outcomes(backends.Claimed, 1), outcomes(backends.Skipped, 2)} {
+		if stored, err := l.Record(t.Context(), "r-1", "x-1", old, say); len(stored) > 0 || err != nil {
+			t.Errorf("of the other's it stored %v, %v", stored, err)
+		}
+	}
+	stored, err := l.Record(t.Context(), "r-1", "x-1", old, outcomes(backends.Done, 2, 1, 0))
+	must(t, err)
+	if len(stored) != 1 || stored[0].N != 0 {
+		t.Errorf("stored %v", stored)
+	}
+	if got := allItems(t, l, "r-1"); got[0].State != backends.Done || got[1].State != backends.Intended || got[2].State != backends.Claimed {
+		t.Errorf("items: %+v", got)
+	}
+	if stored, err := l.Record(t.Context(), "r-1", "x-1", old, outcomes(backends.Done, 0)); len(stored) > 0 || err != nil {
+		t.Errorf("a second time it stored %v, %v", stored, err)
 	}
 }
 
@@ -101,7 +117,7 @@ func TestFinish(t *testing.T) {
 			for n, s := range c.ends {
 				if s != backends.Claimed {
 					intend(t, l, "r-1", fence, "t-"+string(s)+string(rune('0'+n)), n)
-					must(t, l.Record(t.Context(), "r-1", outcomes(s, n)))
+					must(t, record(t, l, "r-1", outcomes(s, n)))
 				}
 			}
 			got, err := l.Finish(t.Context(), "r-1", fence, c.halted, "why")
@@ -136,6 +152,7 @@ func TestIntendIsAllOrNothing(t *testing.T) {
 	l, _ := newLedger(t)
 	fence := running(t, l, request("r-1", approved), letters("a", "b", "c"))
 	intend(t, l, "r-1", fence, "t-1", 0)
+	reserve(t, l, "r-1", fence, 0, 9)
 	for name, ns := range map[string][]int{"one intended": {0, 1}, "one unknown": {1, 9}, "one twice": {1, 1}} {
 		wantAs[*MoveError](t, name, l.Intend(t.Context(), "r-1", "x-1", fence, "t-2", ns))
 	}
@@ -145,10 +162,10 @@ func TestIntendIsAllOrNothing(t *testing.T) {
 	if got := allItems(t, l, "r-1", backends.Claimed); len(got) != 2 {
 		t.Errorf("claimed: %+v", got)
 	}
-	if err := l.Record(t.Context(), "r-1", append(outcomes(backends.Done, 0), outcomes(backends.Done, 7)...)); err == nil {
+	if err := record(t, l, "r-1", append(outcomes(backends.Done, 0), outcomes(backends.Done, 7)...)); err == nil {
 		t.Error("an outcome for no item was stored")
 	}
-	if err := l.Record(t.Context(), "r-1", append(outcomes(backends.Done, 0), outcomes(backends.Skipped, 0)...)); err == nil {
+	if err := record(t, l, "r-1", append(outcomes(backends.Done, 0), outcomes(backends.Skipped, 0)...)); err == nil {
 		t.Error("two outcomes for one item were stored")
 	}
 	if got := allItems(t, l, "r-1", backends.Intended); len(got) != 1 || got[0].Ticket != "t-1" {

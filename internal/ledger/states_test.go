@@ -61,7 +61,7 @@ var wantItemMoves = map[string]bool{
 // Record is tried with every pair; Intended is no outcome, whatever the table says.
 func TestItemMoves(t *testing.T) {
 	l, _ := newLedger(t)
-	create(t, l, request("r-moves"), letters("a"))
+	running(t, l, request("r-moves", approved), letters("a"))
 	for _, from := range itemStates {
 		for _, to := range itemStates {
 			want := wantItemMoves[string(from)+" "+string(to)]
@@ -69,7 +69,7 @@ func TestItemMoves(t *testing.T) {
 				t.Errorf("CanMoveItem(%s, %s) = %v", from, to, got)
 			}
 			execSQL(t, l, `UPDATE items SET state = ?, open = 1`, string(from))
-			err := l.Record(t.Context(), "r-moves", outcomes(to, 0))
+			err := record(t, l, "r-moves", outcomes(to, 0))
 			got := allItems(t, l, "r-moves")[0].State
 			if !want || to == backends.Intended {
 				wantAs[*MoveError](t, string(from)+" to "+string(to), err)
@@ -86,62 +86,5 @@ func TestItemMoves(t *testing.T) {
 				t.Errorf("%s to %s: claims %v", from, to, claims)
 			}
 		}
-	}
-}
-
-// Every way that a caller has to change a plan, in every state.
-func TestCallsInEveryState(t *testing.T) {
-	in := func(list ...State) map[State]bool {
-		m := map[State]bool{}
-		for _, s := range list {
-			m[s] = true
-		}
-		return m
-	}
-	decide := func(yes bool, to State) func(*Ledger) error {
-		return func(l *Ledger) error {
-			return l.Decide(t.Context(), Decision{Plan: "r-1", Person: "ana", Digest: "digest of r-1", Yes: yes, At: start}, to, start)
-		}
-	}
-	fenced := in(Running, Stopping)
-	for name, c := range map[string]struct {
-		call    func(*Ledger) error
-		allowed map[State]bool
-	}{
-		"cancel": {func(l *Ledger) error { _, err := l.Cancel(t.Context(), "r-1", "w"); return err }, in(Pending, Approved, Running, Stopping)},
-		"void":   {func(l *Ledger) error { return l.Void(t.Context(), "r-1", "w") }, in(Approved)},
-		"yes":    {decide(true, Approved), in(Pending, Approved)},
-		"no":     {decide(false, Denied), in(Pending, Approved)},
-		"note":   {decide(true, ""), in(Pending, Approved)},
-		"start":  {func(l *Ledger) error { _, err := l.Start(t.Context(), "r-1", "x", 0, true); return err }, in(Approved, Running, Stopping)},
-		"renew":  {func(l *Ledger) error { return l.Renew(t.Context(), "r-1", 0, 0) }, fenced},
-		"intend": {func(l *Ledger) error { return l.Intend(t.Context(), "r-1", "x", 0, "t", []int{0}) }, fenced},
-		"finish": {func(l *Ledger) error { _, err := l.Finish(t.Context(), "r-1", 0, false, ""); return err }, fenced},
-		"reserve": {func(l *Ledger) error {
-			_, err := l.Reserve(t.Context(), "r-1", 0, "db/jobs#mail", 0, 1)
-			return err
-		}, fenced},
-		"supersede": {func(l *Ledger) error {
-			return l.Create(t.Context(), request("r-2"), nil, Caps{}, "r-1")
-		}, in(Pending, Approved)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l, _ := newLedger(t)
-			create(t, l, request("r-1"), letters("a"))
-			for _, s := range planStates {
-				execSQL(t, l, `UPDATE plans SET state = ?, fence = 0 WHERE id = 'r-1'`, string(s))
-				execSQL(t, l, `UPDATE items SET state = 'claimed', open = 1`)
-				execSQL(t, l, `DELETE FROM decisions`)
-				execSQL(t, l, `DELETE FROM batches`)
-				execSQL(t, l, `DELETE FROM plans WHERE id = 'r-2'`)
-				err := c.call(l)
-				if c.allowed[s] != (err == nil) {
-					t.Errorf("while %s: %v", s, err)
-				}
-				if err != nil {
-					wantState(t, l, "r-1", s)
-				}
-			}
-		})
 	}
 }

@@ -73,6 +73,7 @@ func (l *Ledger) tick(t *txn) error {
 }
 
 type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 

@@ -78,7 +78,8 @@ func (j *journal) mayGoOn(ctx context.Context) error {
 	return j.o.Check(ctx)
 }
 
-// Intend makes the intent durable in the ledger, then in the log.
+// Intend makes the intent durable in the ledger, then in the log. Whoever stood
+// still between the two may have lost the plan, so the last step asks again.
 func (j *journal) Intend(ctx context.Context, ticket string, ns ...int) error {
 	if err := j.e.Ledger.Intend(ctx, j.o.Plan, j.run, j.fence, ticket, ns); err != nil {
 		return err
@@ -87,10 +88,35 @@ func (j *journal) Intend(ctx context.Context, ticket string, ns ...int) error {
 	for i, n := range ns {
 		items[i] = audit.Item{N: n, Commit: j.o.Commit(n)}
 	}
-	return j.append(ctx, audit.PhaseIntent, func(r *audit.Record) {
+	head, err := j.write(ctx, audit.PhaseIntent, func(r *audit.Record) {
 		r.Items = items
 		r.Args = []audit.Arg{{Key: "ticket", Value: ticket}}
 	})
+	if err != nil {
+		return err
+	}
+	err = j.e.Ledger.Intended(ctx, j.o.Plan, j.fence, head)
+	if isLost(err) {
+		return errors.Join(err, j.callOff(ctx, items))
+	}
+	return err
+}
+
+// callOff says in the log that an intent came to nothing. The ledger needs no
+// such word: the other executor has settled these items there.
+func (j *journal) callOff(ctx context.Context, items []audit.Item) error {
+	for i := range items {
+		items[i] = audit.Item{N: items[i].N, State: string(backends.Claimed)}
+	}
+	_, err := j.write(context.WithoutCancel(ctx), audit.PhaseOutcome, func(r *audit.Record) {
+		r.Items, r.Why = items, "another executor had taken the plan over, so this one did nothing"
+	})
+	return err
+}
+
+func isLost(err error) bool {
+	_, ok := errors.AsType[*ledger.FenceError](err)
+	return ok
 }
 
 // Record makes outcomes durable in the ledger, then in the log.
@@ -105,19 +131,35 @@ func (j *journal) record(ctx context.Context, phase string, outcomes []backends.
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	ctx = context.WithoutCancel(ctx) // the effect has happened
-	if err := j.e.Ledger.Record(ctx, j.o.Plan, outcomes); err != nil {
+	stored, err := j.store(ctx, outcomes)
+	if err != nil {
 		return err
 	}
-	if err := j.log(ctx, phase, outcomes, false); err != nil {
-		return err
+	if len(stored) > 0 {
+		if err := j.log(ctx, phase, stored, false); err != nil {
+			return err
+		}
+		if err := j.e.Ledger.AuditedPlan(ctx, j.o.Plan); err != nil {
+			return err
+		}
+		if j.o.Progress != nil {
+			j.o.Progress()
+		}
 	}
-	if err := j.e.Ledger.AuditedPlan(ctx, j.o.Plan); err != nil {
-		return err
-	}
-	if j.o.Progress != nil {
-		j.o.Progress()
+	if len(stored) < len(outcomes) {
+		return &ledger.FenceError{Plan: j.o.Plan}
 	}
 	return nil
+}
+
+// store puts outcomes into the ledger, on a full disk into the space that is
+// held back for them.
+func (j *journal) store(ctx context.Context, outcomes []backends.Outcome) ([]backends.Outcome, error) {
+	stored, err := j.e.Ledger.Record(ctx, j.o.Plan, j.run, j.fence, outcomes)
+	if !ledger.IsFull(err) || j.e.Log.FreeReserve() != nil {
+		return stored, err
+	}
+	return j.e.Ledger.Record(ctx, j.o.Plan, j.run, j.fence, outcomes)
 }
 
 func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Outcome, recovered bool) error {
@@ -167,17 +209,17 @@ func (j *journal) auditLeft(ctx context.Context) error {
 }
 
 func (j *journal) append(ctx context.Context, phase string, fill func(*audit.Record)) error {
+	_, err := j.write(ctx, phase, fill)
+	return err
+}
+
+// write appends a record of this run to the log.
+func (j *journal) write(ctx context.Context, phase string, fill func(*audit.Record)) (ledger.Head, error) {
 	r := j.o.Record
 	r.Phase, r.Plan, r.Run, r.Queue = phase, j.o.Digest, j.run, j.o.Queue
 	fill(&r)
 	head, err := j.e.Log.Append(ctx, r)
-	if err != nil {
-		return err
-	}
-	if phase != audit.PhaseRun && phase != audit.PhaseIntent {
-		return nil
-	}
-	return j.e.Ledger.SetHead(ctx, ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash})
+	return ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash}, err
 }
 
 // beat renews the lease until the returned function is called.
@@ -194,14 +236,20 @@ func (j *journal) beat(ctx context.Context) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			var fence *ledger.FenceError
-			if err := j.e.Ledger.Renew(ctx, j.o.Plan, j.fence, Lease); errors.As(err, &fence) {
-				j.lost.Store(true)
+			if j.fenced(ctx) {
 				return
 			}
 		}
 	}()
 	return func() { cancel(); <-done }
+}
+
+// fenced renews the lease, and reports whether another executor has the plan.
+func (j *journal) fenced(ctx context.Context) bool {
+	if isLost(j.e.Ledger.Renew(ctx, j.o.Plan, j.fence, Lease)) {
+		j.lost.Store(true)
+	}
+	return j.lost.Load()
 }
 
 func (e *Executor) wait(ctx context.Context, d time.Duration) error {

@@ -86,7 +86,11 @@ func (e *Executor) Run(ctx context.Context, store backends.Store, o Order) (ledg
 
 // run1 is one executor's life after it has the plan.
 func (j *journal) run1(ctx context.Context, store backends.Store) (ledger.State, error) {
-	if err := j.append(ctx, audit.PhaseRun, func(r *audit.Record) { r.Outcome = "started" }); err != nil {
+	head, err := j.write(ctx, audit.PhaseRun, func(r *audit.Record) { r.Outcome = "started" })
+	if err == nil {
+		err = j.e.Ledger.SetHead(ctx, head)
+	}
+	if err != nil {
 		return j.finish(ctx, err)
 	}
 	if err := j.auditLeft(ctx); err != nil {
@@ -95,14 +99,33 @@ func (j *journal) run1(ctx context.Context, store backends.Store) (ledger.State,
 	if err := j.resolve(ctx, store); err != nil {
 		return ledger.Running, fmt.Errorf("settling what is in doubt: %w", err)
 	}
-	halt := j.send(ctx, store)
+	halt := j.sendAll(ctx, store)
 	if halt != nil {
+		if j.fenced(ctx) { // whatever is in doubt is the other's to settle
+			return ledger.Running, errors.Join(&ledger.FenceError{Plan: j.o.Plan}, halt)
+		}
 		// A batch may have been intended when it stopped: only the store knows.
 		if err := j.resolve(ctx, store); err != nil {
 			return ledger.Running, fmt.Errorf("%w; and what became of the last batch is not known yet: %w", halt, err)
 		}
 	}
 	return j.finish(ctx, halt)
+}
+
+// tries bounds how often a step is done again that came too late, or that
+// somebody else did meanwhile.
+const tries = 3
+
+// sendAll sends what is still claimed. Where the process stood still between
+// admission and intent nothing was sent, and it asks again whether it may go on.
+func (j *journal) sendAll(ctx context.Context, store backends.Store) (halt error) {
+	for range tries {
+		halt = j.send(ctx, store)
+		if _, stale := errors.AsType[*ledger.StaleError](halt); !stale {
+			break
+		}
+	}
+	return halt
 }
 
 // send gives the store what is still claimed.
@@ -124,7 +147,19 @@ func (j *journal) send(ctx context.Context, store backends.Store) error {
 }
 
 // resolve asks the store about every item that was intended and has no outcome.
-func (j *journal) resolve(ctx context.Context, store backends.Store) error {
+// An executor that lost the plan may say at the same moment what became of its
+// batch; what is left then is asked again.
+func (j *journal) resolve(ctx context.Context, store backends.Store) (err error) {
+	for range tries {
+		err = j.ask(ctx, store)
+		if _, moved := errors.AsType[*ledger.MoveError](err); !moved {
+			break
+		}
+	}
+	return err
+}
+
+func (j *journal) ask(ctx context.Context, store backends.Store) error {
 	var doubts []backends.Doubt
 	for it, err := range j.e.Ledger.Items(ctx, j.o.Plan, backends.Intended, backends.Sent) {
 		if err != nil {

@@ -24,9 +24,16 @@ type toy struct {
 	sent     map[string]int
 	done     map[string]bool // receipts: ticket and id
 
+	// rows is the lock that a batch holds on its letters from before its intent
+	// to its effect. Whoever asks what became of them waits for it.
+	rows    sync.Mutex
+	noLocks bool // it has no such locks; the guard on each Ref is all there is
+
 	sentInResolve bool
 	unreachable   bool
+	onIntend      func() // before a batch is intended
 	onEffect      func() // while a batch is intended and not yet sent
+	onResolve     func() // before the store looks
 }
 
 func (s *toy) Redrive(ctx context.Context, o backends.Order, j backends.Journal) error {
@@ -59,8 +66,23 @@ func (s *toy) send(ctx context.Context, batch []backends.Item, j backends.Journa
 		ns[i] = it.N
 	}
 	ticket := s.ticket()
+	if err := s.transact(ctx, ticket, ns, live, j); err != nil {
+		return err
+	}
+	if s.twoStep {
+		return s.remove(ctx, live, j)
+	}
+	return s.record(ctx, j, outcomes(live, backends.Done))
+}
+
+// transact intends and makes the effect, as one transaction does.
+func (s *toy) transact(ctx context.Context, ticket string, ns []int, live []backends.Item, j backends.Journal) error {
+	defer s.lock()()
 	if err := s.w.steps.step("intend"); err != nil {
 		return err
+	}
+	if s.onIntend != nil {
+		s.onIntend()
 	}
 	if err := j.Intend(ctx, ticket, ns...); err != nil {
 		return err
@@ -75,10 +97,7 @@ func (s *toy) send(ctx context.Context, batch []backends.Item, j backends.Journa
 		return backends.Errorf(backends.Unreachable, nil, "the store does not answer")
 	}
 	s.effect(ticket, live)
-	if s.twoStep {
-		return s.remove(ctx, live, j)
-	}
-	return s.record(ctx, j, outcomes(live, backends.Done))
+	return nil
 }
 
 func (s *toy) skipGone(ctx context.Context, batch []backends.Item, j backends.Journal) (live []backends.Item, err error) {
@@ -166,15 +185,31 @@ func (s *toy) Resolve(ctx context.Context, _ string, doubts []backends.Doubt, j 
 		if err := s.w.steps.step("resolve"); err != nil {
 			return err
 		}
-		out := make([]backends.Outcome, len(batch))
-		for i, d := range batch {
-			out[i] = backends.Outcome{N: d.N, State: s.verdict(d), Cause: errors.New("secret")}
+		if s.onResolve != nil {
+			s.onResolve()
 		}
-		if err := s.record(ctx, j, out); err != nil {
+		if err := s.record(ctx, j, s.verdicts(batch)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *toy) lock() (unlock func()) {
+	if s.noLocks {
+		return func() {}
+	}
+	s.rows.Lock()
+	return s.rows.Unlock
+}
+
+func (s *toy) verdicts(batch []backends.Doubt) []backends.Outcome {
+	defer s.lock()()
+	out := make([]backends.Outcome, len(batch))
+	for i, d := range batch {
+		out[i] = backends.Outcome{N: d.N, State: s.verdict(d), Cause: errors.New("secret")}
+	}
+	return out
 }
 
 func (s *toy) verdict(d backends.Doubt) backends.State {

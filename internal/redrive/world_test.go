@@ -229,10 +229,17 @@ func (w *world) records(phases ...string) (out []audit.Record) {
 // went once, or is still dead, or is called unknown; ledger, log and store agree.
 func (w *world) check(what string) {
 	w.t.Helper()
-	last := map[int]string{}
+	last, before := map[int]string{}, map[string]string{}
 	for _, r := range w.records(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseResolve) {
 		for _, it := range r.Items {
+			intent := fmt.Sprint(r.Run, it.N)
+			if r.Phase == audit.PhaseIntent {
+				before[intent] = last[it.N]
+			}
 			last[it.N] = it.State
+			if r.Why != "" { // the intent was called off
+				last[it.N] = before[intent]
+			}
 		}
 	}
 	for _, it := range w.items() {
