@@ -56,7 +56,7 @@ func newJobs(b *testing.B, f func(*jobs)) {
 	defer exec(`DROP SCHEMA {SCHEMA} CASCADE; DROP OWNED BY {SCHEMA}_r, {SCHEMA}_w; DROP ROLE {SCHEMA}_r, {SCHEMA}_w`)
 	exec(`CREATE SCHEMA {SCHEMA}; CREATE ROLE {SCHEMA}_r LOGIN; CREATE ROLE {SCHEMA}_w LOGIN; GRANT USAGE ON SCHEMA {SCHEMA} TO {SCHEMA}_r, {SCHEMA}_w`)
 	exec(string(must[[]byte](b)(os.ReadFile("testdata/bench/jobs.sql"))))
-	exec(`GRANT SELECT ON {SCHEMA}.jobs TO {SCHEMA}_r, {SCHEMA}_w;
+	exec(`GRANT SELECT ON {SCHEMA}.jobs TO {SCHEMA}_r, {SCHEMA}_w; GRANT SELECT, INSERT ON {SCHEMA}.receipts TO {SCHEMA}_w;
 		GRANT UPDATE (status, attempts, failed_at, locked_by) ON {SCHEMA}.jobs TO {SCHEMA}_w`)
 	exec(`VACUUM ANALYZE {SCHEMA}.jobs`)
 	exec(`CHECKPOINT`)
@@ -68,50 +68,13 @@ func newJobs(b *testing.B, f func(*jobs)) {
 	f(j)
 }
 
-const benchPolicy = `version: 1
-state: STATE
-backends:
-  app:
-    type: postgres
-    read_env: READ_DSN
-    write_env: WRITE_DSN
-    receipts: none
-    jobs:
-      table: SCHEMA.jobs
-      id: id
-      queue: queue
-      job: kind
-      payload: payload
-      dead: {column: status, in: [failed]}
-      attempts: attempts
-      max_attempts: max_attempts
-      error: last_error
-      enqueued_at: created_at
-      last_attempt_at: attempted_at
-      dead_at: failed_at
-      redrive: {update: {set: {status: queued, failed_at: null, locked_by: null}}}
-people: {ana: {}}
-groups: {oncall: [ana]}
-errors:
-  - {class: permanent, code: no-moov, match: '(?i)moov atom not found'}
-  - {class: permanent, code: bad-currency, match: 'unknown currency'}
-  - {class: transient, code: throttled, match: '\bHTTP 429\b'}
-  - {class: transient, code: timeout, match: '(?i)\btime(d )?out\b'}
-queues:
-  orders:
-    source: {backend: app, queue: orders}
-    redrive: approval
-    rules:
-      - {name: poison, when: {error: permanent, patched: false}, do: never}
-    approval: {from: [oncall]}
-`
-
 // serve starts the program on the table, with a state folder that an earlier
 // process made.
 func (j *jobs) serve(b *testing.B, program string) *child {
 	b.Helper()
 	dir := b.TempDir()
-	text := strings.NewReplacer("STATE", filepath.Join(dir, "state"), "SCHEMA", j.schema).Replace(benchPolicy)
+	text := strings.NewReplacer("{STATE}", filepath.Join(dir, "state"), "{SCHEMA}", j.schema).
+		Replace(string(must[[]byte](b)(os.ReadFile("testdata/bench/policy.yaml"))))
 	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(text), 0o600); err != nil {
 		b.Fatal(err)
 	}

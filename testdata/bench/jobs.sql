@@ -7,6 +7,9 @@ CREATE TABLE {SCHEMA}.jobs (
   status text NOT NULL, attempts int NOT NULL DEFAULT 0, max_attempts int NOT NULL DEFAULT 3, last_error text,
   created_at timestamptz NOT NULL, attempted_at timestamptz, failed_at timestamptz, locked_by text);
 
+CREATE TABLE {SCHEMA}.receipts (
+  ticket text PRIMARY KEY, sent_at timestamptz NOT NULL, queue text NOT NULL, items integer NOT NULL, new_ids jsonb NOT NULL);
+
 WITH raw AS (
   SELECT i, ('x' || left(md5(i::text), 8))::bit(32)::int & 1073741823 AS h, md5((i * 7)::text) AS hex
   FROM generate_series(1, {ROWS}) AS i
