@@ -9,32 +9,51 @@ import (
 )
 
 // Contains says whether the log has a record of this seq with this hash, and
-// whether that hash is the one of its bytes. It does not look at the rest: it
-// finds the record by halving its segment.
+// whether that hash is the one of its bytes.
 func (l *Log) Contains(seq uint64, hash string) (bool, error) {
-	dir, err := l.dir.open()
-	if err != nil {
-		return false, fmt.Errorf("looking for record %d: %w", seq, err)
-	}
-	names, _, err := segments(dir)
-	if err != nil || len(names) == 0 {
-		return false, err
-	}
-	file, err := dir.OpenFile(startingAt(names, seq)[0], os.O_RDONLY)
-	if err != nil {
-		return false, fmt.Errorf("looking for record %d: %w", seq, err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return false, fmt.Errorf("looking for record %d: %w", seq, err)
-	}
-	raw, err := find(file, info.Size(), seq)
+	raw, err := l.lineOf(seq)
 	if err != nil {
 		return false, fmt.Errorf("looking for record %d: %w", seq, err)
 	}
 	var found line
 	return raw != nil && sealed(raw) && found.scan(raw) == nil && string(found.text(keyHash)) == hash, nil
+}
+
+// Find returns the record of this seq with this hash; ok says whether the log
+// Contains it.
+func (l *Log) Find(seq uint64, hash string) (r Record, ok bool, err error) {
+	raw, err := l.lineOf(seq)
+	if err != nil {
+		return r, false, fmt.Errorf("looking for record %d: %w", seq, err)
+	}
+	if raw == nil || !sealed(raw) {
+		return r, false, nil
+	}
+	r, err = decode(raw)
+	return r, err == nil && r.Hash == hash, nil
+}
+
+// lineOf returns the line of a seq, or nil. It does not look at the rest: it
+// finds the line by halving its segment.
+func (l *Log) lineOf(seq uint64) ([]byte, error) {
+	dir, err := l.dir.open()
+	if err != nil {
+		return nil, err
+	}
+	names, _, err := segments(dir)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	file, err := dir.OpenFile(startingAt(names, seq)[0], os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return find(file, info.Size(), seq)
 }
 
 // find returns the line of a seq, or nil: the seqs of a segment only grow.

@@ -38,6 +38,12 @@ func (q *Query) matches(r *Record) bool {
 		(q.Contains == "" || bytes.Contains(r.Raw, []byte(q.Contains)))
 }
 
+// passes says that a line surely does not match. Most lines of a search do not,
+// and to decode one takes longer than to scan it.
+func (q *Query) passes(l *line) bool {
+	return l.seq < q.From || q.Phase != "" && q.Phase != string(l.text(keyPhase))
+}
+
 // existing opens the folder of a log for reading; nil if there is none.
 func existing(state *durable.Folder, name string) (*durable.Folder, error) {
 	dir, err := state.Existing(name)
@@ -85,7 +91,15 @@ func read(ctx context.Context, dir *durable.Folder, q *Query, yield func(Record,
 }
 
 func visit(at place, raw []byte, q *Query, yield func(Record, error) bool) bool {
-	r, err := decode(raw)
+	var l line
+	err := l.scan(raw)
+	if err == nil && q.passes(&l) {
+		return true
+	}
+	var r Record
+	if err == nil {
+		r, err = l.record(raw)
+	}
 	if err != nil {
 		return yield(Record{}, fmt.Errorf("%s line %d: %w", at.segment, at.line, err))
 	}

@@ -136,6 +136,12 @@ func TestContains(t *testing.T) {
 		if ok, _ := log.Contains(h.Seq, noHash); ok {
 			t.Errorf("record %d is found with another hash", h.Seq)
 		}
+		if r, ok, err := log.Find(h.Seq, h.Hash); !ok || err != nil || r.Seq != h.Seq || r.Hash != h.Hash || r.Phase != PhaseCall {
+			t.Errorf("record %d: %+v %v %v", h.Seq, r, ok, err)
+		}
+		if _, ok, _ := log.Find(h.Seq, noHash); ok {
+			t.Errorf("record %d is found with another hash", h.Seq)
+		}
 	}
 	if ok, err := log.Contains(61, heads[0].Hash); ok || err != nil {
 		t.Errorf("a record behind the end: %v %v", ok, err)

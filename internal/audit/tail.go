@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/durable"
 )
@@ -92,30 +93,34 @@ func lastOf(dir *durable.Folder, name string) ([]byte, error) {
 
 // follow checks the last line and continues from it.
 func (t *tail) follow(raw []byte) error {
-	r, err := checked(raw)
+	l, err := checked(raw)
+	d := decoder{l: &l}
+	if err == nil {
+		t.chain = chain{next: l.seq + 1, prev: d.str(keyHash), log: d.str(keyLog), ts: d.time(), phase: d.str(keyPhase)}
+		err = d.err
+	}
 	if err != nil {
 		return fmt.Errorf("the end of %s: %w", t.name, err)
 	}
-	t.chain = chain{next: r.Seq + 1, prev: r.Hash, log: r.Log, ts: r.TS, phase: r.Phase}
-	if r.Seq == 0 {
-		t.log = r.Hash
+	if l.seq == 0 {
+		t.log = t.prev
 	}
 	return nil
 }
 
-// checked decodes a line whose hash holds.
-func checked(raw []byte) (Record, error) {
+// checked takes a line apart whose hash holds. Every append does this, so it
+// leaves out what nobody asks of the last record: its items and arguments.
+func checked(raw []byte) (l line, err error) {
 	if len(raw) >= MaxLine || !sealed(raw) {
-		return Record{}, fmt.Errorf("%w: a record's hash does not match its bytes", ErrDamaged)
+		return l, fmt.Errorf("%w: a record's hash does not match its bytes", ErrDamaged)
 	}
-	r, err := decode(raw)
-	if err == nil && r.V != Version {
-		return Record{}, fmt.Errorf("the log has format version %d, this program knows %d", r.V, Version)
+	if err := l.scan(raw); err != nil {
+		return l, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if err != nil {
-		return Record{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+	if v := string(l.vals[keyV]); v != strconv.Itoa(Version) {
+		return l, fmt.Errorf("the log has format version %s, this program knows %d", v, Version)
 	}
-	return r, nil
+	return l, nil
 }
 
 // lastLine returns the last whole line before end, without its newline, and the

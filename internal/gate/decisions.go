@@ -33,11 +33,11 @@ func (c *call) decisions(ctx context.Context, row ledger.Plan) ([]approval.Decis
 	}
 	var out []approval.Decision
 	for _, d := range rows {
-		ok, err := c.st.log.Contains(d.Seq, d.Hash)
+		rec, ok, err := c.st.log.Find(d.Seq, d.Hash)
 		if err != nil {
 			return nil, err
 		}
-		if !ok || !c.recorded(ctx, d) {
+		if !ok || !records(rec, d) {
 			return nil, voidError{fmt.Sprintf("the decision of %s is not in the audit log", d.Person)}
 		}
 		out = append(out, approval.Decision{Person: d.Person, Yes: d.Yes, Digest: d.Digest, Proof: d.Proof, At: d.At, Reason: d.Reason})
@@ -45,11 +45,7 @@ func (c *call) decisions(ctx context.Context, row ledger.Plan) ([]approval.Decis
 	return out, nil
 }
 
-// recorded compares a decision with its record.
-func (c *call) recorded(ctx context.Context, d ledger.Decision) bool {
-	for rec, err := range audit.Read(ctx, c.st.folder, audit.Query{From: d.Seq}) {
-		return err == nil && rec.Seq == d.Seq && rec.Hash == d.Hash && rec.Phase == audit.PhaseApproval &&
-			rec.Plan == d.Digest && argOf(rec, "person") == d.Person && rec.Outcome == decisionWord(d.Yes)
-	}
-	return false
+// records compares a decision with its record.
+func records(rec audit.Record, d ledger.Decision) bool {
+	return rec.Phase == audit.PhaseApproval && rec.Plan == d.Digest && argOf(rec, "person") == d.Person && rec.Outcome == decisionWord(d.Yes)
 }
