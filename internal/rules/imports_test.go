@@ -41,7 +41,11 @@ var arrows = map[string][]string{
 	"internal/durable":  {},
 	"internal/nearest":  {}, // "did you mean …?", for whoever names what is known: policy, tools and commands
 	"internal/rules":    {},
-	"backends":          {},
+
+	// Tests alone: they run the built program, and one whose store lies.
+	"internal/accounting": {"backends"},
+
+	"backends": {},
 
 	"backends/sqljobs":     {"backends"},
 	"backends/backendtest": {"backends"},

@@ -1,0 +1,5 @@
+//go:build race
+
+package accounting
+
+var buildFlags = []string{"-race"}
