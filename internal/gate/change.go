@@ -185,7 +185,8 @@ func schemaErrorOf(why []string) error {
 // as another one, whatever it is.
 func (ch change) wholeBody(q *policy.Queue, d *backends.DeadLetter) (out changed, err error) {
 	raw := d.Payload.Bytes
-	shown := redactor{q.Redact}.body(raw).data // as every look shows it
+	old, _ := redactor{Redaction: q.Redact}.body(raw) // as every look shows it
+	shown := old.data
 	out = changed{body: ch.data, before: shown, after: ch.data}
 	equal := bytes.Equal
 	if strings.HasPrefix(d.Payload.ContentType, "application/json") {

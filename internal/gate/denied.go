@@ -56,9 +56,8 @@ func sameProposal(q *policy.Queue, stored, a, b []byte) bool {
 // proposed is a new body with stand-ins for what is hidden in it by its place,
 // in the letter (veils) or by a pattern.
 func proposed(q *policy.Queue, veils []rawjson.Pattern, body []byte) []byte {
-	standIn := []byte(`"` + hiddenText + `"`)
 	for _, places := range [][]rawjson.Pattern{q.Redact.Paths, veils} {
-		if masked, _, err := rawjson.Mask(body, places, standIn); err == nil {
+		if masked, _, err := rawjson.Mask(body, places, []byte(standIn)); err == nil {
 			body = masked
 		}
 	}
@@ -66,5 +65,5 @@ func proposed(q *policy.Queue, veils []rawjson.Pattern, body []byte) []byte {
 	if s, err := shadowOf(&policy.Queue{Redact: byPattern}, body); err == nil {
 		return s.doc
 	}
-	return []byte(redactor{byPattern}.json(body, nil))
+	return []byte(redactor{Redaction: byPattern}.json(body))
 }

@@ -23,7 +23,7 @@ func (c *call) execute(ctx context.Context, row ledger.Plan, progress func()) (l
 		return row.State, c.cannotRun(ctx, row, err)
 	}
 	if row.State != ledger.Approved && len(w.t.q.Redact.Paths) > 0 {
-		w.known = maxKnown + 1 // what an earlier executor had in hand is not read again
+		w.known = maxSought + 1 // what an earlier executor had in hand is not read again
 	}
 	w.orphan = row.Mode == modeDirect && row.State != ledger.Approved
 	if row.State == ledger.Approved {

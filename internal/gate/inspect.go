@@ -89,7 +89,7 @@ func (c *call) inspected(ctx context.Context, t *target, d *backends.DeadLetter,
 		res.ReasonFrom = "none"
 	}
 	if v.body.withheld != "" {
-		res.Payload.Patchable, res.Payload.WhyNot = false, "it is withheld"
+		res.Payload.Patchable, res.Payload.WhyNot, res.Payload.ContentType = false, "it is withheld", ""
 	}
 	if err := c.inspectHistory(ctx, t, d, res); err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ func TestPlacesGoToLettersThatCanBeSent(t *testing.T) {
 		{"never, patched", eur, "never", set(`UPDATE jobs SET attempts = 9 WHERE id = ?`)},
 		{"the patch changes nothing", eur, "patch_does_not_apply", set(`UPDATE jobs SET payload = '{"currency":"EUR"}' WHERE id = ?`)},
 		{"the patch does not apply", eur, "patch_does_not_apply", set(`UPDATE jobs SET payload = '{}' WHERE id = ?`)},
-		{"no JSON", eur, "patch_does_not_apply", set(`UPDATE jobs SET payload = 'what' WHERE id = ?`)},
+		{"no object", eur, "patch_does_not_apply", set(`UPDATE jobs SET payload = '"what"' WHERE id = ?`)},
 		{"claimed", eur, "claimed", request(eur, false)},
 		{"the same patch was denied", eur, "denied", request(eur, true)},
 	} {

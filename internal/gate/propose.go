@@ -11,7 +11,6 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
-	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
 	"github.com/redrive-mcp/redrive-mcp/policy"
 )
 
@@ -144,18 +143,18 @@ func (tr *trial) applies(t *target, d *backends.DeadLetter, out changed) {
 	}
 	if tr.shown < tr.diffs {
 		tr.shown++
-		tr.text.WriteString(diffText(t.q, d.ID, out, nil))
+		tr.text.WriteString(briefDiffs(redactor{Redaction: t.q.Redact}).text(d.ID, out))
 	}
 }
 
 // say is an error about one letter. It speaks of the letter as the caller knows
 // it and of the caller's own words, in which no value of a letter may be masked:
 // that would confirm a guess.
-func (t *target) say(err error) string { return redactor{t.q.Redact}.text(err.Error(), nil) }
+func (t *target) say(err error) string { return redactor{Redaction: t.q.Redact}.text(err.Error()) }
 
 // path is a pointer as it may stand in a list. The names in it can be the
 // sender's words, so one that reads like anything but a path is quoted.
-func (t *target) path(p string) string { return plainPath(redactor{t.q.Redact}.text(p, nil)) }
+func (t *target) path(p string) string { return plainPath(redactor{Redaction: t.q.Redact}.text(p)) }
 
 func plainPath(p string) string {
 	for i := range len(p) {
@@ -164,41 +163,6 @@ func plainPath(p string) string {
 		}
 	}
 	return p
-}
-
-// diffText is the byte diff of one letter, fit to be shown: of the shadow, or,
-// for people, of bodies in which hidden values are masked.
-func diffText(q *policy.Queue, id string, out changed, hidden [][]byte) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "letter %s\n", showID(id))
-	r := redactor{q.Redact}
-	show := func(v []byte) string {
-		if v == nil {
-			return "(absent)"
-		}
-		return cut(backends.Sanitise(r.json(v, hidden)), 300)
-	}
-	for _, path := range out.hidden {
-		value := []byte(nil) // whoever set it knows it, and whoever approves must
-		if p, err := rawjson.ParsePointer(path); err == nil {
-			value, _, _ = rawjson.Get(out.after, p)
-		}
-		fmt.Fprintf(&b, "%s: set, old value hidden\n+ %s\n", cut(backends.Sanitise(r.text(path, hidden)), 200), show(value))
-	}
-	if len(out.paths) == 1 && out.paths[0] == "" {
-		fmt.Fprintf(&b, "- %s\n+ %s\n", show(out.before), show(out.after))
-		return b.String()
-	}
-	diff, err := rawjson.Diff(out.before, out.after)
-	if err != nil {
-		return b.String()
-	}
-	for _, c := range diff {
-		if slices.Contains(out.paths, c.Pointer.String()) {
-			fmt.Fprintf(&b, "%s\n- %s\n+ %s\n", cut(backends.Sanitise(r.text(c.Pointer.String(), hidden)), 200), show(c.Before), show(c.After))
-		}
-	}
-	return b.String()
 }
 
 // keepPatch stores a patch that applies somewhere and finishes the answer.

@@ -76,10 +76,10 @@ func (c *call) clean(text string) string {
 	}
 	p := c.policy()
 	if q := p.Queues[c.queue]; q != nil {
-		return redactor{q.Redact}.text(text, nil)
+		return redactor{Redaction: q.Redact}.text(text)
 	}
 	for _, name := range queueNames(p) {
-		text = redactor{p.Queues[name].Redact}.text(text, nil)
+		text = redactor{Redaction: p.Queues[name].Redact}.text(text)
 	}
 	return text
 }

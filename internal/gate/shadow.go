@@ -36,38 +36,40 @@ var (
 // shadowOf makes the shadow of a body. Where nothing is to be hidden it is the
 // body itself.
 func shadowOf(q *policy.Queue, raw []byte) (shadow, error) {
-	r := redactor{q.Redact}
+	r := redactor{Redaction: q.Redact}
 	if !r.needsBody() {
 		return shadow{doc: raw}, nil
 	}
-	standIn := []byte(`"` + hiddenText + `"`)
-	masked, hidden, err := rawjson.Mask(raw, r.Paths, standIn)
-	if err != nil {
+	if rawjson.Check(raw) != nil {
 		return shadow{}, errStrict // where it is wrong would tell how long hidden values are
 	}
-	hidden = longestFirst(hidden)
-	var s shadow
-	for p, v := range rawjson.Leaves(masked) {
-		text := rawjson.Text(v)
-		if r.text(text, hidden) == text || isHidden(q, p) {
+	v, err := r.veil(raw)
+	if err != nil {
+		return shadow{}, errors.New("its payload cannot be patched: " + err.Error())
+	}
+	r.values = v.values
+	s := shadow{veils: v.wrapped}
+	for p, leaf := range rawjson.Leaves(v.doc) {
+		text := rawjson.Text(leaf)
+		if r.text(text) == text || isHidden(q, p) {
 			continue
 		}
 		if len(s.veils) == maxVeiled {
 			return shadow{}, errVeiled
 		}
 		// Beside a member that is really named * its siblings are veiled too.
-		veil, err := rawjson.ParsePattern(p.String())
+		place, err := rawjson.ParsePattern(p.String())
 		if err != nil {
 			return shadow{}, err
 		}
-		s.veils = append(s.veils, veil)
+		s.veils = append(s.veils, place)
 	}
-	if s.doc, _, err = rawjson.Mask(masked, s.veils, standIn); err != nil {
+	if s.doc, _, err = rawjson.Mask(v.doc, s.veils, []byte(standIn)); err != nil {
 		return shadow{}, errStrict
 	}
 	// What is still to be hidden is a name, or reaches from one value into
 	// another: there is no stand-in for that.
-	if shown := r.json(s.doc, hidden); shown != string(s.doc) {
+	if shown := r.json(s.doc); shown != string(s.doc) {
 		return shadow{}, errName
 	}
 	return s, nil

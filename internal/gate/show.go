@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ func (c *call) showLetters(ctx context.Context, t *target, row ledger.Plan, doc 
 		found[d.ID] = ShownLetter{ID: showID(d.ID), Outcome: outcomeWord(it.State), Died: stamp(d.Times.Dead), Error: backends.Hostile(v.message), Replays: replays[d.ID].Count}
 		if it.Body != nil && diffs < maxDiffs {
 			diffs++
-			diff.WriteString(c.planDiff(ctx, t.q, row.ID, doc, d, it, &v, reveal))
+			diff.WriteString(c.planDiff(ctx, t.q, row.ID, doc, d, it, reveal))
 		}
 		return nil
 	}, func(string) {})
@@ -119,38 +120,67 @@ func (c *call) showLetters(ctx context.Context, t *target, row ledger.Plan, doc 
 		}
 		res.Letters = append(res.Letters, l)
 	}
+	if more := patchedItems(doc) - diffs; diffs > 0 && more > 0 {
+		fmt.Fprintf(&diff, "(%d more letters are changed, each by the same patch)\n", more)
+	}
 	res.Diff = strings.TrimSuffix(diff.String(), "\n")
 	res.Fix = c.fixText(ctx, t, doc)
 }
 
+func patchedItems(doc *plan.Plan) (n int) {
+	for _, it := range doc.Items {
+		if it.After != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // planDiff shows what an item changes, hiding what the policy hides. The body
 // before is the one that was kept: the store's may be changed already.
-func (c *call) planDiff(ctx context.Context, q *policy.Queue, id string, doc *plan.Plan, d *backends.DeadLetter, it ledger.Item, v *seen, reveal bool) string {
+func (c *call) planDiff(ctx context.Context, q *policy.Queue, id string, doc *plan.Plan, d *backends.DeadLetter, it ledger.Item, reveal bool) string {
 	before, err := c.st.ledger.Original(ctx, id, it.N)
 	if err != nil || before == nil {
 		before = d.Payload.Bytes
-	}
-	out := changed{before: before, after: it.Body}
-	if doc.Body {
-		out.paths = []string{""}
-		return diffText(q, d.ID, out, v.body.hidden)
-	}
-	diff, err := rawjson.Diff(before, it.Body)
-	if err != nil {
-		return ""
 	}
 	shown := *q
 	if reveal {
 		shown.Redact = policy.Redaction{}
 	}
-	for _, ch := range diff {
-		if isHidden(&shown, ch.Pointer) {
-			out.hidden = append(out.hidden, ch.Pointer.String())
-			continue
-		}
-		out.paths = append(out.paths, ch.Pointer.String())
+	old, r := redactor{Redaction: shown.Redact}.body(before)
+	if old.withheld != "" {
+		return fmt.Sprintf("letter %s: its payload is withheld: %s\n", showID(d.ID), old.withheld)
 	}
-	return diffText(&shown, d.ID, out, v.body.hidden)
+	out := changed{before: before, after: it.Body}
+	if doc.Body {
+		out.paths = []string{""}
+		return wholeDiffs(r).text(d.ID, out)
+	}
+	diff, err := rawjson.Diff(before, it.Body)
+	if err != nil {
+		return ""
+	}
+	for _, ch := range diff {
+		p := ch.Pointer.String()
+		if hidden, ok := hiddenRoot(&shown, ch.Pointer); !ok {
+			out.paths = append(out.paths, p)
+		} else if !slices.Contains(out.hidden, hidden) {
+			out.hidden = append(out.hidden, hidden)
+		}
+	}
+	return wholeDiffs(r).text(d.ID, out)
+}
+
+// hiddenRoot is the place that the policy hides at p or above it: a difference
+// inside of what stood there would show its structure.
+func hiddenRoot(q *policy.Queue, p rawjson.Pointer) (root string, ok bool) {
+	for ; underHidden(q, p); p = p.Parent() {
+		root, ok = p.String(), true
+		if p.IsRoot() {
+			break
+		}
+	}
+	return root, ok
 }
 
 // fixText says whether failures stopped after the fix.

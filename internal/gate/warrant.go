@@ -197,7 +197,7 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 	err = c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
 		v := t.look(pol, d, false)
 		body := bodies[d.ID]
-		w.hide(t, d, &v, body)
+		w.hide(t, &v, body)
 		dec := q.Decide(k.facts(&c, d, &v, judge(q, d.Payload.Bytes, body)))
 		effect = policy.Stricter(effect, dec.Effect)
 		return nil
@@ -207,33 +207,31 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 
 func (w *warrant) groups() []string { return (&choice{group: w.doc.Group}).groups() }
 
-// maxKnown bounds the hidden values that a run keeps in mind, in bytes.
-const maxKnown = 4 << 20
-
 // hide keeps in mind what the policy hides in a letter, old and new: a store may
 // repeat it in an error.
-func (w *warrant) hide(t *target, d *backends.DeadLetter, v *seen, body []byte) {
-	values := v.body.hidden
-	if v.body.withheld != "" {
-		values = wordsOf(d.Payload.Bytes)
-	}
-	if body != nil {
-		values = append(slices.Clip(values), redactor{t.q.Redact}.body(body).hidden...)
-	}
-	for _, h := range values {
-		if w.known += len(h); w.known <= maxKnown {
-			w.hidden = append(w.hidden, slices.Clone(h))
+func (w *warrant) hide(t *target, v *seen, body []byte) {
+	now, _ := redactor{Redaction: t.q.Redact}.body(body)
+	for _, b := range []shownBody{v.body, now} {
+		if b.withheld != "" {
+			w.known = maxSought + 1
+		}
+		for _, h := range b.hidden {
+			if w.known += len(h); w.known <= maxSought {
+				w.hidden = append(w.hidden, slices.Clone(h))
+			}
 		}
 	}
 }
 
 // clean makes a store's error fit for the log. Where there were more hidden
-// values than are kept in mind nothing of it is.
+// values than can be looked for, or a body that hides them is not read, nothing
+// of it is.
 func (w *warrant) clean(text string) string {
-	if w.known > maxKnown {
+	values, err := newFinder(sought(w.hidden))
+	if err != nil || w.known > maxSought {
 		return hiddenText
 	}
-	return oneLine(redactor{w.t.q.Redact}.text(text, longestFirst(w.hidden)), 300)
+	return oneLine(redactor{w.t.q.Redact, values}.text(text), 300)
 }
 
 // needNow is the stricter of what was needed at planning and what the policy, if

@@ -81,3 +81,25 @@ func (t *tree) leaves(n int, p Pointer, yield func(Pointer, []byte) bool) bool {
 	}
 	return true
 }
+
+// Token is a name or a scalar, doc[From:To], quotes included.
+type Token struct{ From, To int }
+
+// Tokens yields every name and every scalar in document order, and nothing if
+// doc is not strict JSON.
+func Tokens(doc []byte) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		t, err := parse(doc)
+		if err != nil {
+			return
+		}
+		for n, v := range t.nodes {
+			if v.keyTo > 0 && !yield(Token{int(v.keyFrom), int(v.keyTo)}) {
+				return
+			}
+			if t.scalar(n) && !yield(Token{int(v.from), int(v.to)}) {
+				return
+			}
+		}
+	}
+}
