@@ -11,7 +11,7 @@ var listDeadLetters = tool{
 	input: `{` + closed + `,"required":["queue"],"properties":{` + queueArg + `,` +
 		`"as_of":{"type":"string","maxLength":64},` + filterArg +
 		`,"limit":{"type":"integer","minimum":1,"maximum":100,"description":"default 20"},` +
-		`"cursor":{"type":"string","maxLength":2000,"description":"next_cursor of the page before"},` + formatArg + `}}`,
+		`"cursor":{"type":"string","minLength":1,"maxLength":2000,"description":"next_cursor of the page before"},` + formatArg + `}}`,
 	output: `{"type":"object","required":["queue","as_of","letters","scanned","text","next"],"properties":{"queue":` + str +
 		`,"as_of":` + str + `,"letters":{"type":"array","items":{"type":"object",` +
 		`"required":["n","id","group","class"],"properties":{"n":` + num + `,"id":` + str + `,"group":` + str +

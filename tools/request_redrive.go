@@ -11,10 +11,10 @@ var requestRedrive = tool{
 		"what failed and why it works now; `fix`: what was mended and when. Sending is one more delivery, so do not ask twice for the same letters: " +
 		"pass an idempotency_key and look with get_redrive. `replace` names your own pending request that this one supersedes.",
 	input: `{` + closed + `,"required":["queue","reason"],"properties":{` + queueArg + `,` + idArg + `,` + idsArg + `,` + groupArg + `,` + asOfArg + `,` + mostArg +
-		`,"patch_id":{"type":"string","maxLength":64},"reason":{"type":"string","minLength":1,"maxLength":500},` +
+		`,"patch_id":{"type":"string","minLength":1,"maxLength":64},"reason":{"type":"string","maxLength":500},` +
 		`"fix":{` + closed + `,"required":["ref"],"properties":{"ref":{"type":"string","maxLength":500,"description":"commit, ticket, deploy"},` +
 		`"at":{"type":"string","maxLength":64,"description":"RFC 3339"}}},` +
-		`"dry_run":` + boolean + `,"replace":{"type":"string","maxLength":64},"idempotency_key":{"type":"string","maxLength":128}}}`,
+		`"dry_run":` + boolean + `,"replace":{"type":"string","minLength":1,"maxLength":64},"idempotency_key":{"type":"string","minLength":1,"maxLength":128}}}`,
 	output: requestOutput,
 	hints:  hints{readOnly: false, destructive: true, idempotent: true, openWorld: true},
 	call:   calls((*gate.Agent).RequestRedrive),

@@ -1,14 +1,15 @@
 package tools
 
 // Parts that several schemas share. The bounds are the gate's; a test compares
-// them.
+// them. Where an argument that is left out and an empty one would differ, an
+// empty one is refused.
 const (
 	closed = `"type":"object","additionalProperties":false`
 
-	queueArg  = `"queue":{"type":"string","minLength":1,"maxLength":128,"description":"name from list_queues"}`
+	queueArg  = `"queue":{"type":"string","maxLength":128,"description":"name from list_queues"}`
 	idArg     = `"id":{"type":"string","minLength":1,"maxLength":512}`
 	idsArg    = `"ids":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"string","maxLength":512}}`
-	groupArg  = `"group":{"type":"string","maxLength":128,"description":"needs as_of and max_messages"}`
+	groupArg  = `"group":{"type":"string","minLength":1,"maxLength":128,"description":"needs as_of and max_messages"}`
 	asOfArg   = `"as_of":{"type":"string","maxLength":64,"description":"as answered; later arrivals are left out"}`
 	mostArg   = `"max_messages":{"type":"integer","minimum":1,"maximum":1000000}`
 	formatArg = `"response_format":{"type":"string","enum":["concise","detailed"]}`

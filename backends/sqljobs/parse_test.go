@@ -29,7 +29,7 @@ func FuzzID(f *testing.F) {
 }
 
 func FuzzPosition(f *testing.F) {
-	for _, s := range []string{"", "[]", `["t2026-01-01","i7"]`, `["b\\x00ff"]`, `["b\\xzz"]`, `[""]`, `["x1"]`} {
+	for _, s := range []string{"", "[]", `["t2026-01-01","i7"]`, `["b\\x00ff"]`, `["b\\xzz"]`, `[""]`, `["x1"]`, `["hff"]`, `["h\\xff41","i7"]`, `["hzz"]`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
 // kind is how a value is stored. Postgres has only texts and blobs here: it
@@ -96,6 +97,9 @@ func position(key []value) string {
 	texts := make([]string, len(key))
 	for i, v := range key {
 		texts[i] = string(v.kind) + v.String()
+		if v.kind == text && !utf8.Valid(v.bytes) { // SQLite keeps what JSON cannot spell
+			texts[i] = "h" + hex.EncodeToString(v.bytes)
+		}
 	}
 	return jsonArray(texts)
 }
@@ -108,16 +112,19 @@ func parsePosition(s string, columns int) ([]value, bool) {
 	}
 	key := make([]value, columns)
 	for i, t := range texts {
-		if t == "" || !strings.ContainsRune("tirb", rune(t[0])) {
+		if t == "" || !strings.ContainsRune("tirbh", rune(t[0])) {
 			return nil, false
 		}
 		key[i] = value{kind(t[0]), []byte(t[1:])}
-		if key[i].kind == blob {
-			raw, err := hex.DecodeString(strings.TrimPrefix(t[1:], `\x`))
-			if err != nil {
-				return nil, false
-			}
-			key[i].bytes = raw
+		if t[0] != 'b' && t[0] != 'h' {
+			continue
+		}
+		raw, err := hex.DecodeString(strings.TrimPrefix(t[1:], `\x`))
+		if err != nil {
+			return nil, false
+		}
+		if key[i].bytes = raw; t[0] == 'h' {
+			key[i].kind = text
 		}
 	}
 	return key, true

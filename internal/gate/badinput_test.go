@@ -164,6 +164,29 @@ func TestBadListings(t *testing.T) {
 	h.verify()
 }
 
+// No page passes over a letter, whatever bytes its id has.
+func TestPagesOverOddIDs(t *testing.T) {
+	h := open(t, standard)
+	h.exec(`DROP TABLE jobs`)
+	h.exec(strings.Replace(strings.TrimSuffix(strings.TrimSpace(table), "CREATE TABLE runs (id INTEGER, payload TEXT);"), "id INTEGER", "id TEXT", 1))
+	ids := []string{"'a'", "CAST(x'ff' AS TEXT)", "CAST(x'ff41' AS TEXT)", "CAST(x'fe' AS TEXT)", "CAST(x'efbfbd' AS TEXT)", "'b' || char(8232)", "char(0)", "x'ff'"}
+	for _, id := range ids {
+		h.exec(`INSERT INTO jobs(id, queue, kind, payload, status, attempts, error, created_at, failed_at)
+			VALUES (` + id + `, 'mail', 'k', '{}', 'failed', 3, 'x', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')`)
+	}
+	seen := map[string]bool{}
+	args := gate.ListArgs{Queue: "mail", Limit: 1}
+	for range ids {
+		page := must[*gate.ListResult](t)(h.agent().List(t.Context(), args))
+		if args.Cursor = page.Cursor; len(page.Letters) == 1 {
+			seen[page.Letters[0].ID] = true
+		}
+	}
+	if len(seen) != len(ids) || args.Cursor != "" {
+		t.Errorf("the pages have %d of %d letters: %v", len(seen), len(ids), seen)
+	}
+}
+
 // A listing as of a time to come is one as of now: what dies later is not in it.
 func TestAsOfIsNeverAhead(t *testing.T) {
 	h := open(t, standard)

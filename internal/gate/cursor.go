@@ -24,6 +24,8 @@ func (c cursor) encode(secret []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(mac(secret, data), data...))
 }
 
+// readCursor takes what encode gave and nothing else: base64 passes over line
+// breaks and spare bits.
 func readCursor(secret []byte, text string) (c cursor, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) < sha256.Size {
@@ -33,7 +35,7 @@ func readCursor(secret []byte, text string) (c cursor, ok bool) {
 	if !hmac.Equal(raw[:sha256.Size], mac(secret, data)) {
 		return c, false
 	}
-	return c, json.Unmarshal(data, &c) == nil
+	return c, json.Unmarshal(data, &c) == nil && c.encode(secret) == text
 }
 
 func mac(secret, data []byte) []byte {
