@@ -8,22 +8,23 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/durable"
 )
 
-// rival is another process with the same ledger that does one call after the
-// other.
+// rival is another process with the same ledger.
 type rival struct {
+	cmd *exec.Cmd
 	in  io.Writer
 	out *bufio.Scanner
 }
 
-func newRival(t *testing.T, state *durable.Folder) *rival {
+func newRival(t *testing.T, state *durable.Folder, does string) *rival {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "LEDGER_TEST_CHILD="+state.Path(), "LEDGER_TEST_NAME=calls")
+	cmd.Env = append(os.Environ(), "LEDGER_TEST_CHILD="+state.Path(), "LEDGER_TEST_NAME="+does)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	must(t, err)
@@ -32,12 +33,13 @@ func newRival(t *testing.T, state *durable.Folder) *rival {
 	must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
+		cmd.Process.Signal(syscall.SIGCONT)
 		must(t, cmd.Wait())
 	})
-	return &rival{in, bufio.NewScanner(out)}
+	return &rival{cmd, in, bufio.NewScanner(out)}
 }
 
-// childCalls is the rival.
+// childCalls is a rival that does one call after the other.
 func childCalls(dir string) error {
 	state, err := durable.Open(dir)
 	if err != nil {
@@ -89,7 +91,7 @@ func TestTwoCallersAtOnce(t *testing.T) {
 	for _, f := range doubles() {
 		state := memoryState(t)
 		l := openIn(t, state, (&frozen{now: start}).Now)
-		other := newRival(t, state)
+		other := newRival(t, state, "calls")
 		for a := range calls {
 			for b := a; b < len(calls); b++ {
 				if f.allows(a) || f.allows(b) {

@@ -31,11 +31,16 @@ var errNothing = errors.New("nothing was stored")
 
 // child is the second process.
 func child(dir, name string) int {
-	do := func() error { return writeMuch(dir, name) }
-	if name == "calls" {
-		do = func() error { return childCalls(dir) }
+	var err error
+	switch name {
+	case "calls":
+		err = childCalls(dir)
+	case "stands":
+		err = childStands(dir)
+	default:
+		err = writeMuch(dir, name)
 	}
-	if err := do(); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

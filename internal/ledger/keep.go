@@ -75,15 +75,22 @@ func (l *Ledger) Original(ctx context.Context, plan string, n int) (body []byte,
 
 // Secret is a random key of this ledger, made once; it authenticates cursors.
 func (l *Ledger) Secret(ctx context.Context) ([]byte, error) {
+	text, err := l.Meta(ctx, "secret")
+	if err != nil || text != "" {
+		return unhex(text, err)
+	}
 	fresh := make([]byte, 32)
 	rand.Read(fresh)
-	var text string
-	err := l.tx(ctx, func(t *txn) error {
+	err = l.tx(ctx, func(t *txn) error {
 		if _, err := t.Exec(`INSERT INTO meta(key, value) VALUES ('secret', ?) ON CONFLICT DO NOTHING`, hex.EncodeToString(fresh)); err != nil {
 			return err
 		}
 		return t.QueryRow(`SELECT value FROM meta WHERE key = 'secret'`).Scan(&text)
 	})
+	return unhex(text, err)
+}
+
+func unhex(text string, err error) ([]byte, error) {
 	if err != nil {
 		return nil, wrap("reading the ledger's key", err)
 	}

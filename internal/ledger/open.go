@@ -36,26 +36,35 @@ type Ledger struct {
 	read  *sql.DB
 	clock Clock
 	state *durable.Folder
+	wait  time.Duration // for a lock of another process
 }
+
+// lockWait is how long a call waits for another process. Ordinary ones hold the
+// ledger for milliseconds.
+const lockWait = 5 * time.Second
 
 // ErrNewer means that a newer build wrote the file.
 var ErrNewer = errors.New("the ledger was written by a newer version of redrive-mcp")
 
 // Open opens the ledger of a state folder and makes it if it is missing.
 func Open(ctx context.Context, folder *durable.Folder, clock Clock) (l *Ledger, err error) {
+	return open(ctx, folder, clock, lockWait)
+}
+
+func open(ctx context.Context, folder *durable.Folder, clock Clock, wait time.Duration) (l *Ledger, err error) {
 	path, err := prepare(folder)
 	if err != nil {
 		return nil, err
 	}
-	l = &Ledger{clock: clock, state: folder}
-	if l.write, err = connect(path, 1, ""); err != nil {
+	l = &Ledger{clock: clock, state: folder, wait: wait}
+	if l.write, err = connect(path, 1, wait, ""); err != nil {
 		return nil, err
 	}
 	if err = l.migrate(ctx); err != nil {
 		l.write.Close()
 		return nil, err
 	}
-	if l.read, err = connect(path, 4, "&_pragma=query_only(1)"); err != nil {
+	if l.read, err = connect(path, 4, wait, "&_pragma=query_only(1)"); err != nil {
 		l.write.Close()
 		return nil, err
 	}
@@ -70,7 +79,7 @@ func prepare(folder *durable.Folder) (string, error) {
 		return "", fmt.Errorf("opening the ledger: %w", err)
 	}
 	f.Close()
-	for _, side := range []string{FileName + "-wal", FileName + "-shm"} {
+	for _, side := range []string{FileName + "-wal", FileName + "-shm", FileName + "-journal"} {
 		if _, err := folder.CheckedPath(side); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("opening the ledger: %w", err)
 		}
@@ -81,9 +90,9 @@ func prepare(folder *durable.Folder) (string, error) {
 // connect opens a pool. synchronous=FULL makes every commit survive a power
 // loss in WAL mode; without it the newest commits could be gone, and with them
 // intents whose effects are not.
-func connect(path string, conns int, extra string) (*sql.DB, error) {
+func connect(path string, conns int, wait time.Duration, extra string) (*sql.DB, error) {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)" +
+		"?_txlock=immediate&_pragma=busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")&_pragma=journal_mode(WAL)" +
 		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" + extra
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -94,26 +103,31 @@ func connect(path string, conns int, extra string) (*sql.DB, error) {
 	return db, nil
 }
 
-// migrate brings the schema to this build's version in one transaction.
+// migrate brings the schema to this build's version in one transaction. Where
+// there is nothing to do it takes no lock, so that a process that keeps the ledger
+// locked keeps nobody from looking.
 func (l *Ledger) migrate(ctx context.Context) error {
-	err := l.tx(ctx, func(t *txn) error {
-		var version int
-		if err := t.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	version, err := l.version(ctx, l.write)
+	if err == nil && version < schemaVersion {
+		err = l.tx(ctx, func(t *txn) error {
+			if version, err := l.version(ctx, t); err != nil || version == schemaVersion {
+				return err // another process was faster
+			}
+			_, err := t.ExecContext(ctx, schema+";PRAGMA user_version = "+strconv.Itoa(schemaVersion))
 			return err
-		}
-		switch {
-		case version > schemaVersion:
-			return fmt.Errorf("%w (schema %d, this build knows %d)", ErrNewer, version, schemaVersion)
-		case version == schemaVersion:
-			return nil
-		}
-		if _, err := t.ExecContext(ctx, schema); err != nil {
-			return err
-		}
-		_, err := t.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(schemaVersion))
-		return err
-	})
+		})
+	}
 	return wrap("preparing the ledger", err)
+}
+
+func (l *Ledger) version(ctx context.Context, q queryer) (version int, err error) {
+	if err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, l.locked(err)
+	}
+	if version > schemaVersion {
+		err = fmt.Errorf("%w (schema %d, this build knows %d)", ErrNewer, version, schemaVersion)
+	}
+	return version, err
 }
 
 // Close closes the file.

@@ -3,9 +3,16 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
 )
 
 // MaxClockLag is how far the wall clock may be behind the ledger's newest
@@ -27,17 +34,18 @@ type txn struct {
 	lag error // *ClockError if the clock is too far behind
 }
 
-// tx runs f in one immediate transaction. The transaction is finished even when
-// the caller's context ends meanwhile: a half-known outcome is worse than a late
-// one.
+// tx runs f in one immediate transaction. Once begun it is finished even when the
+// caller's context ends meanwhile: a half-known outcome is worse than a late one.
+// The error wraps durable.ErrLocked if another process keeps the ledger locked.
 func (l *Ledger) tx(ctx context.Context, f func(*txn) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx)
-	tx, err := l.write.BeginTx(ctx, nil)
+	conn, err := l.turn(ctx)
 	if err != nil {
 		return err
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return l.locked(err)
 	}
 	defer tx.Rollback() // without effect after Commit
 	t := &txn{Tx: tx}
@@ -45,6 +53,29 @@ func (l *Ledger) tx(ctx context.Context, f func(*txn) error) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// turn waits until no other caller of this process writes. SQLite bounds how long
+// the one before waits for other processes; a queue of such waits is bounded
+// here.
+func (l *Ledger) turn(ctx context.Context) (*sql.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*l.wait, durable.ErrLocked)
+	defer cancel()
+	conn, err := l.write.Conn(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return conn, l.locked(err)
+}
+
+// locked says what to do about a process that keeps the ledger locked.
+func (l *Ledger) locked(err error) error {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if busy := ok && e.Code()&0xff == lib.SQLITE_BUSY; !busy && !errors.Is(err, durable.ErrLocked) {
+		return err
+	}
+	path := filepath.Join(l.state.Path(), FileName)
+	return fmt.Errorf("waited for %s: %w; if that process is stopped or hangs, let it go on or end it (fuser %s names it)", path, durable.ErrLocked, path)
 }
 
 // timed is tx with the ledger's time, which never goes back.
