@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"syscall"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
@@ -62,7 +63,7 @@ func (c *call) cannotRun(ctx context.Context, row ledger.Plan, err error) error 
 	rec := c.record(audit.PhaseOutcome)
 	rec.Plan, rec.Queue, rec.Outcome, rec.Why = row.Digest, row.Queue, "not started", c.clean(err.Error())
 	if _, aerr := c.st.log.Append(ctx, rec); aerr != nil {
-		return auditRefusal(errors.Join(err, aerr))
+		return auditRefusal(aerr, err)
 	}
 	if _, void := errors.AsType[voidError](err); void && row.State == ledger.Approved {
 		if verr := c.st.ledger.Void(ctx, row.ID, err.Error()); verr != nil {
@@ -117,7 +118,16 @@ func reasonOf(err error) string {
 	var lag *ledger.ClockError
 	var move *ledger.MoveError
 	var unsafe *durable.Unsafe
+	var stale *ledger.StaleError
 	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return "another process keeps the ledger or the log locked"
+	case ledger.IsFull(err), errors.Is(err, syscall.ENOSPC):
+		return "the disk of the state folder is full or fails"
+	case errors.Is(err, audit.ErrClosed):
+		return "the audit log cannot be written any more"
+	case errors.As(err, &stale):
+		return stale.Error()
 	case errors.As(err, &unsafe):
 		return "a file of the state folder is refused: " + unsafe.Why
 	case errors.As(err, &lag):

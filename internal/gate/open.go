@@ -162,8 +162,8 @@ func unchanged(p *policy.Policy) bool {
 }
 
 // state opens folder, log and ledger, once. After a failure every call fails
-// alike until the next process. urgent calls may use the space that is held
-// back on a full disk.
+// alike until the next process, unless it passes by itself. urgent calls may use
+// the space that is held back on a full disk.
 func (g *Gate) state(ctx context.Context, urgent bool) (*state, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -172,8 +172,11 @@ func (g *Gate) state(ctx context.Context, urgent bool) (*state, error) {
 	}
 	st, err := g.openState(context.WithoutCancel(ctx), urgent)
 	if err != nil {
-		g.stErr = stateRefusal(err)
-		return nil, g.stErr
+		refusal := stateRefusal(err)
+		if !errors.Is(err, durable.ErrLocked) {
+			g.stErr = refusal
+		}
+		return nil, refusal
 	}
 	g.st = st
 	return st, nil
@@ -217,7 +220,7 @@ func (g *Gate) openBook() error {
 	return nil
 }
 
-func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
+func (g *Gate) openState(ctx context.Context, urgent bool) (st *state, err error) {
 	if err := g.openBook(); err != nil {
 		return nil, err
 	}
@@ -228,7 +231,12 @@ func (g *Gate) openState(ctx context.Context, urgent bool) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &state{book: g.book, ledger: led, exec: &redrive.Executor{Ledger: led, Log: g.book.log}}
+	defer func() {
+		if err != nil {
+			led.Close()
+		}
+	}()
+	st = &state{book: g.book, ledger: led, exec: &redrive.Executor{Ledger: led, Log: g.book.log}}
 	if err := st.agree(ctx); err != nil {
 		return nil, err
 	}
@@ -288,22 +296,6 @@ func (st *state) keepPolicy(p *policy.Policy) error {
 
 // policyNote is the ledger's note of the policy that was recorded last.
 const policyNote = "policy"
-
-func stateRefusal(err error) error {
-	if r, ok := errors.AsType[*Refusal](err); ok {
-		return r
-	}
-	r := refuse(CodeClosed, "The state folder cannot be used, so nothing is done. Ask a person to run `redrive-mcp doctor`.").because(err)
-	if u, ok := errors.AsType[*durable.Unsafe](err); ok {
-		r.Sentence = fmt.Sprintf("The state folder is refused: %s. Ask a person to mend it.", u.Why)
-		r.Hint = u.Hint
-	}
-	return r
-}
-
-func auditRefusal(err error) error {
-	return refuse(CodeAudit, "This call could not be written to the audit log, so it was not carried out. Ask a person to run `redrive-mcp doctor`.").because(err)
-}
 
 // store opens the store of a backend; a changed policy opens it anew.
 func (g *Gate) store(p *policy.Policy, b *policy.Backend) (backends.Store, error) {

@@ -221,7 +221,7 @@ func (s *session) stop(ctx context.Context, reason string) error {
 	_, errLog := st.log.Append(ctx, rec)
 	if err := errors.Join(errWhy, errLog); err != nil {
 		return refuse(CodeAudit, "Everything is stopped, but that could not be written down yet.").because(err).
-			hint("make space on the disk of the state folder and run stop again")
+			hint("run stop again when this is mended: %v", err)
 	}
 	return nil
 }

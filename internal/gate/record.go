@@ -45,6 +45,7 @@ func (c *call) policy() *policy.Policy {
 // done writes how the call ended, and returns what the caller is told: err, or
 // that the end could not be recorded.
 func (c *call) done(ctx context.Context, err error) error {
+	err = ledgerRefusal(err)
 	rec := c.record(audit.PhaseDecision)
 	rec.DurMS = c.s.g.o.Clock().Sub(c.began).Milliseconds()
 	rec.Outcome = "answered"
@@ -52,7 +53,7 @@ func (c *call) done(ctx context.Context, err error) error {
 		c.fillRefusal(&rec, err)
 	}
 	if _, aerr := c.st.log.Append(context.WithoutCancel(ctx), rec); aerr != nil {
-		return auditRefusal(errors.Join(err, aerr))
+		return auditRefusal(aerr, err)
 	}
 	return err
 }
