@@ -181,35 +181,40 @@ func schemaErrorOf(why []string) error {
 	return schemaError{why}
 }
 
-// wholeBody takes a new body. Where something of the old one is hidden it counts
-// as another one, whatever it is.
+// wholeBody takes a new body. Where something of the old one is hidden, or two
+// readers may understand it differently, it counts as what may be another one,
+// whatever it is. The policy can call JSON text, so what can be compared as
+// values is.
 func (ch change) wholeBody(q *policy.Queue, d *backends.DeadLetter) (out changed, err error) {
 	raw := d.Payload.Bytes
 	old, _ := redactor{Redaction: q.Redact}.body(raw) // as every look shows it
-	shown := old.data
-	out = changed{body: ch.data, before: shown, after: ch.data}
-	equal := bytes.Equal
-	if strings.HasPrefix(d.Payload.ContentType, "application/json") {
-		if err := rawjson.Check(ch.data); err != nil {
-			return changed{}, fmt.Errorf("the letter's body is JSON, and the new one is not: %w", err)
-		}
-		equal = rawjson.Equal
+	out = changed{body: ch.data, before: old.data, after: ch.data}
+	isJSON := strings.HasPrefix(d.Payload.ContentType, "application/json")
+	if err := rawjson.Check(ch.data); isJSON && err != nil {
+		return changed{}, fmt.Errorf("the letter's body is JSON, and the new one is not: %w", err)
 	}
-	switch veiled := !bytes.Equal(shown, raw); {
-	case veiled:
+	switch {
+	case !bytes.Equal(old.data, raw), isJSON && rawjson.Check(raw) != nil:
 		out.sets, out.paths = true, []string{""}
-	case !equal(raw, ch.data):
+	case !bytes.Equal(raw, ch.data) && !rawjson.Equal(raw, ch.data):
 		out.mends, out.paths = true, []string{""}
 	}
 	return out, ch.checkSchema(q, ch.data)
 }
 
-// on applies the change to a document.
-func (ch change) on(doc []byte) ([]byte, error) {
+// on applies the change to a document. What comes out equal keeps its bytes: a
+// number spelled another way or members in another order would be a change that
+// no diff shows and no allow-list names.
+func (ch change) on(doc []byte) (after []byte, err error) {
 	if ch.kind == kindMerge {
-		return rawjson.MergePatch(doc, ch.data)
+		after, err = rawjson.MergePatch(doc, ch.data)
+	} else {
+		after, err = ch.patch.Apply(doc)
 	}
-	return ch.patch.Apply(doc)
+	if err != nil {
+		return nil, err
+	}
+	return rawjson.Keep(doc, after)
 }
 
 // hiddenSets are the hidden members that the change sets to a value, by the

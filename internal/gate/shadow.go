@@ -1,10 +1,11 @@
 package gate
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 
+	"github.com/redrive-mcp/redrive-mcp/backends"
+	"github.com/redrive-mcp/redrive-mcp/internal/plan"
 	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
 	"github.com/redrive-mcp/redrive-mcp/policy"
 )
@@ -81,19 +82,28 @@ type judged struct {
 	sets  bool // a hidden value is, or may be, another one
 }
 
-// judge compares two bodies of a letter. It is for the executor, which has no
-// patch any more.
-func judge(q *policy.Queue, before, after []byte) (j judged) {
+// judge says of a letter of a plan, which has no patch any more, what was said
+// of the patch when it was planned. Whether a hidden value really differs must
+// not show here either.
+func judge(q *policy.Queue, doc *plan.Plan, d *backends.DeadLetter, after []byte) (j judged) {
 	if after == nil {
 		return j
 	}
-	s, err := shadowOf(q, before)
-	if err != nil {
-		return judged{sets: !bytes.Equal(before, after)}
+	if doc.Body {
+		out, _ := change{kind: kindBody, data: after}.wholeBody(q, d) // what was approved is not refused here
+		return out.judged
 	}
-	diff, err := rawjson.Diff(before, after)
+	j.sets = slices.ContainsFunc(doc.Patch, func(path string) bool {
+		p, err := rawjson.ParsePointer(path)
+		return err != nil || isHidden(q, p)
+	})
+	s, err := shadowOf(q, d.Payload.Bytes)
 	if err != nil {
-		return judged{mends: !bytes.Equal(before, after)}
+		return judged{sets: true}
+	}
+	diff, err := rawjson.Diff(d.Payload.Bytes, after)
+	if err != nil {
+		return judged{sets: true}
 	}
 	for _, c := range diff {
 		if underHidden(q, c.Pointer) || s.veiled(c.Pointer) {

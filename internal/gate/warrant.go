@@ -198,7 +198,7 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 		v := t.look(pol, d, false)
 		body := bodies[d.ID]
 		w.hide(t, &v, body)
-		dec := q.Decide(k.facts(&c, d, &v, judge(q, d.Payload.Bytes, body)))
+		dec := q.Decide(k.facts(&c, d, &v, judge(q, w.doc, d, body)))
 		effect = policy.Stricter(effect, dec.Effect)
 		return nil
 	}, func(string) {})
