@@ -26,6 +26,19 @@ func (w *world) broken(at int, kind string) (reached bool, where string) {
 	case "ledger":
 		w.steps.kind, w.steps.do = "do", func() { p.ledger.Close() }
 	}
+	return w.brokenIn(p)
+}
+
+// brokenBy runs the plan in one process and does something at a step.
+func (w *world) brokenBy(at int, do func()) (reached bool, where string) {
+	p := w.process()
+	defer p.close()
+	w.steps = steps{at: at, kind: "do", do: do}
+	return w.brokenIn(p)
+}
+
+func (w *world) brokenIn(p *process) (reached bool, where string) {
+	at, kind := w.steps.at, w.steps.kind
 	defer func() {
 		where = fmt.Sprintf("%s at step %d (%s)", kind, at, w.steps.last)
 		reached = w.steps.n >= at

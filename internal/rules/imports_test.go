@@ -47,6 +47,8 @@ var arrows = map[string][]string{
 
 	"backends": {},
 
+	"internal/durable/smalldisk": {}, // a disk that tests fill
+
 	"backends/sqljobs":     {"backends"},
 	"backends/backendtest": {"backends"},
 }

@@ -1,52 +1,24 @@
 package gate_test
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/redrive-mcp/redrive-mcp/internal/durable/smalldisk"
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
 )
-
-// smallDisk mounts a file system of two megabytes at a folder.
-func smallDisk(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=3m,mode=0700"); err != nil {
-		t.Fatalf("mounting a small disk: %v; this test mounts a tmpfs, so run the tests as root", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-}
-
-// fill takes all room that is left in a folder.
-func fill(t *testing.T, dir string) (free func()) {
-	t.Helper()
-	name := filepath.Join(dir, "filler")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := io.Copy(f, zeros{}); err == nil {
-		t.Fatal("the disk does not fill up")
-	}
-	return func() { os.Remove(name) }
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // On a full disk agents get a clear error and nothing is sent; people can still
 // look, cancel and stop, and that is recorded; with room again all goes on.
 func TestFullDisk(t *testing.T) {
 	h := open(t, standard) // nothing is opened before it is needed
-	smallDisk(t, filepath.Join(h.dir, "state"))
+	state := filepath.Join(h.dir, "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	smalldisk.Over(t, state, 768)
 	h.reopen()
 	ids := h.kill("orders", 2, "TimeoutError: x", `{"id":#}`)
 	first := must[*gate.RequestResult](t)(h.agent().RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "orders", ID: ids[0], Reason: "r"}))
@@ -54,7 +26,7 @@ func TestFullDisk(t *testing.T) {
 	must[*gate.RequestResult](t)(h.person("ana").Approve(t.Context(), second.RequestID, second.Digest, ""))
 	h.gate.Close()
 
-	free := fill(t, filepath.Join(h.dir, "state"))
+	free := smalldisk.Fill(t, state, 0)
 	h.reopen()
 	_, err := h.agent().ListQueues(t.Context(), gate.QueuesArgs{})
 	if err == nil {
