@@ -69,12 +69,14 @@ func (q *Queue) Decide(f Facts) Decision {
 
 func (q *Queue) decide(s subject) Decision {
 	d := Decision{Class: s.class, Code: s.shown, Checks: q.check(s)}
-	q.choose(&d)
+	// What would be direct without a patch, or but for a fact that nobody knows, is
+	// held by a freeze even where these alone would leave it to a person.
+	mayBeDirect := q.choose(&d)
 	if d.Effect == Direct && (s.Patched || s.SetsHidden) && !q.Patch.Direct {
 		d.Effect, d.Rule, d.Why = EffectApproval, q.Name+": patch.direct", "a patched message is never redriven directly here"
 	}
-	if d.Effect == Direct {
-		q.thaw(&d, s.Now)
+	if mayBeDirect {
+		q.freeze(&d, s.Now)
 	}
 	if d.Effect != Direct {
 		d.Limits = Limits{}
@@ -97,13 +99,14 @@ func (q *Queue) check(s subject) []RuleCheck {
 
 // choose applies: any matching never wins, then the first match, then the
 // queue's own effect. A rule that may have matched and would have been stricter
-// than what was found is followed, and its limits are kept.
-func (q *Queue) choose(d *Decision) {
+// than what was found is followed, and its limits are kept. It reports whether
+// the message is direct, or could be if more were known.
+func (q *Queue) choose(d *Decision) (mayBeDirect bool) {
 	d.Effect, d.Rule, d.Why, d.Limits = q.Effect, q.Name+": "+string(q.Effect), q.noMatch(), q.Limits
 	for _, c := range d.Checks {
 		if c.Matched && c.Effect == Never {
 			q.follow(d, c)
-			return
+			return false
 		}
 	}
 	var doubt *RuleCheck
@@ -114,14 +117,17 @@ func (q *Queue) choose(d *Decision) {
 		}
 		if !c.Known {
 			d.Limits = Tighter(d.Limits, c.rule.Limits)
+			mayBeDirect = mayBeDirect || c.Effect == Direct
 			if c.Effect == EffectApproval && doubt == nil {
 				doubt = &c
 			}
 		}
 	}
+	mayBeDirect = mayBeDirect || d.Effect == Direct
 	if doubt != nil && d.Effect == Direct {
 		q.follow(d, *doubt)
 	}
+	return mayBeDirect
 }
 
 func (q *Queue) noMatch() string {
@@ -139,8 +145,8 @@ func (q *Queue) follow(d *Decision, c RuleCheck) {
 	d.Limits = Tighter(d.Limits, c.rule.Limits)
 }
 
-// thaw makes a direct decision stricter while a freeze lasts.
-func (q *Queue) thaw(d *Decision, now time.Time) {
+// freeze makes a direct decision stricter while a freeze lasts.
+func (q *Queue) freeze(d *Decision, now time.Time) {
 	for _, f := range q.policy.Freezes {
 		if f.Holds(q.Name, now) && Stricter(f.Becomes, d.Effect) != d.Effect {
 			d.Effect, d.Rule = f.Becomes, "freeze "+f.Name

@@ -113,6 +113,7 @@ queues:
     redrive: direct
     handler: {idempotent: true}
     limits: {per_hour: 100, cooldown: 5m}
+    patch: {allow: [/a]}
     rules:
 `+rules)
 	return p.Queues["q"].Decide(f)

@@ -23,6 +23,7 @@ queues:
     source: {backend: aws, dlq: d}
     handler: {idempotent: true}
     limits: {per_hour: 100}
+    patch: {allow: [/a]}
     redrive: `
 
 var conditions = []string{
@@ -56,8 +57,14 @@ func randomRules(r *rand.Rand) []string {
 }
 
 // queueOf is the queue with these rules, nil if the policy is refused.
-func queueOf(effect string, rules []string) *policy.Queue {
+func queueOf(effect string, rules []string) *policy.Queue { return queueIn("", effect, rules) }
+
+// queueIn is the queue while direct redrives are frozen to what becomes says.
+func queueIn(becomes, effect string, rules []string) *policy.Queue {
 	text := propertyHead + effect + "\n    rules: [" + strings.Join(rules, ", ") + "]\n"
+	if becomes != "" {
+		text += "freeze: [{name: f, from: 2026-12-10T00:00, to: 2026-12-11T00:00, direct_becomes: " + becomes + "}]\n"
+	}
 	p, err := policy.Parse("policy.yaml", []byte(text), nil, options())
 	if err != nil {
 		return nil
@@ -116,7 +123,8 @@ func TestForgettingNeverLoosens(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	for compared := 0; compared < 6000; {
-		q := queueOf([]string{"never", "approval", "direct"}[r.IntN(3)], randomRules(r))
+		becomes := []string{"", "approval", "never"}[r.IntN(3)]
+		q := queueIn(becomes, []string{"never", "approval", "direct"}[r.IntN(3)], randomRules(r))
 		if q == nil {
 			continue
 		}
