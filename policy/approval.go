@@ -9,7 +9,7 @@ import (
 
 // Approval is what a person's yes must look like.
 type Approval struct {
-	From        []string      `yaml:"from" doc:"groups or people; without it anyone at the command line"`
+	From        []string      `yaml:"from" unique:"true" doc:"groups or people; without it anyone at the command line"`
 	Count       int           `yaml:"count" min:"1" doc:"different people who must approve (default: 1)"`
 	Proof       string        `yaml:"proof" enum:"none,key,touch,pin" doc:"how strongly it is proven who approved; this build knows none only"`
 	TTL         time.Duration `yaml:"ttl" doc:"how long a request waits for people (default: 1h)"`
@@ -17,7 +17,7 @@ type Approval struct {
 	DenyFor     time.Duration `yaml:"deny_for" doc:"how long the same request by agents stays denied (default: 24h)"`
 	MaxMessages int           `yaml:"max_messages" min:"1" doc:"messages in one request (default: 1000)"`
 	MaxPending  int           `yaml:"max_pending" min:"1" doc:"requests that may wait at once for this queue (default: 20)"`
-	Require     []string      `yaml:"require" enum:"fix" doc:"fix: the request names what was fixed and when"`
+	Require     []string      `yaml:"require" enum:"fix" unique:"true" doc:"fix: the request names what was fixed and when"`
 	Separation  string        `yaml:"separation" enum:"agent,person" doc:"as in defaults, for this queue"`
 
 	people []string

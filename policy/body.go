@@ -35,8 +35,12 @@ func compileSchema(data []byte) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
+	if err := rawjson.Check(data); err != nil { // above all a key that stands twice, of which only one would count
+		return nil, err
+	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
+	c.AssertFormat() // else newer drafts would pass over "format"
 	if err := c.AddResource("schema.json", doc); err != nil {
 		return nil, err
 	}

@@ -52,8 +52,12 @@ func (b *builder) head() {
 	if v := b.raw.Version; v != 1 && b.given("version") {
 		b.fault("version", fmt.Sprintf("version %d is not known to this build", v), "this build reads version 1")
 	}
-	if b.given("state") && !filepath.IsAbs(b.raw.State) {
+	switch {
+	case !b.given("state"):
+	case !filepath.IsAbs(b.raw.State):
 		b.fault("state", "the state folder must be an absolute path", "relative paths and ~ would depend on who starts the program")
+	case strings.ContainsAny(b.raw.State, "\n\t"):
+		b.fault("state", "the state folder has a line end or a tab in its name", "write the path on one line")
 	}
 	b.p.State = filepath.Clean(b.raw.State)
 }
@@ -61,9 +65,7 @@ func (b *builder) head() {
 func (b *builder) errors() {
 	for i := range b.raw.Errors {
 		e, path := b.raw.Errors[i], fmt.Sprintf("errors/%d", i)
-		if e.Code != "" {
-			b.name(path+"/code", "the code", e.Code)
-		}
+		b.givenName(path+"/code", "the code", e.Code)
 		if e.Match != nil {
 			e.Line = b.where(path).line
 			b.p.Errors = append(b.p.Errors, e)
@@ -93,7 +95,7 @@ func (b *builder) backend(name string, n *yaml.Node) {
 	}
 	k, known := b.options.Kinds[kind]
 	if !known {
-		b.fault(path+"/type", fmt.Sprintf("there is no kind of store %q", kind), suggest(kind, sorted(b.options.Kinds)))
+		b.fault(path+"/type", fmt.Sprintf("there is no kind of store %s", quote(kind)), suggest(kind, sorted(b.options.Kinds)))
 		return
 	}
 	b.p.Backends[name] = &Backend{Name: name, Kind: kind, Line: b.where(path).line, policy: b.p,
@@ -104,7 +106,7 @@ func (b *builder) backend(name string, n *yaml.Node) {
 func (b *builder) word(n *yaml.Node, path, key string) (string, bool) {
 	for k, value := range pairs(n) {
 		if k.Value == key {
-			return value.Value, b.tagged(value, join(path, key), "text", "!!str")
+			return value.Value, !b.refused[value] && b.tagged(value, join(path, key), "text", "!!str")
 		}
 	}
 	b.require(path, key)
@@ -166,7 +168,14 @@ func (b *builder) given(path string) bool { return b.has(path) && !b.bad[path] }
 
 func (b *builder) name(path, what, name string) {
 	if !isName(name) {
-		b.fault(path, fmt.Sprintf("%s cannot be called %q", what, name), nameHint)
+		b.fault(path, fmt.Sprintf("%s cannot be called %s", what, quote(name)), nameHint)
+	}
+}
+
+// givenName looks at a name that is the value of a key, if there is one.
+func (b *builder) givenName(path, what, name string) {
+	if b.given(path) {
+		b.name(path, what, name)
 	}
 }
 

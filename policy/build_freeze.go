@@ -8,24 +8,24 @@ import (
 
 func (b *builder) freeze(i int, raw freeze) {
 	at := fmt.Sprintf("freeze/%d", i)
-	if raw.Name != "" {
-		b.name(at+"/name", "a freeze", raw.Name)
-	}
-	f := Freeze{Name: raw.Name, Zone: or(raw.Zone, "UTC"), Queues: raw.Queues, Becomes: or(raw.DirectBecomes, EffectApproval), Line: b.where(at).line}
-	if slices.Equal(f.Queues, []string{"all"}) && b.p.Queues["all"] == nil {
+	b.freezeName(i, raw.Name)
+	f := Freeze{Name: raw.Name, Zone: "UTC", Queues: raw.Queues, Becomes: or(raw.DirectBecomes, EffectApproval), Line: b.where(at).line}
+	if slices.Equal(f.Queues, []string{allQueues}) {
 		f.Queues = nil
 	}
 	for _, name := range f.Queues {
 		if _, ok := b.raw.Queues[name]; !ok {
-			b.fault(at+"/queues", fmt.Sprintf("there is no queue %q to freeze", name), suggest(name, sorted(b.raw.Queues)))
+			b.fault(at+"/queues", fmt.Sprintf("there is no queue %s to freeze", quote(name)), suggest(name, append(sorted(b.raw.Queues), allQueues)))
 		}
 	}
-	zone, err := time.LoadLocation(f.Zone)
-	if err != nil || f.Zone == "Local" {
-		b.fault(at+"/tz", fmt.Sprintf("there is no time zone %q", f.Zone), "use an IANA name such as Europe/Berlin, or UTC")
-		return
+	if b.has(at + "/tz") {
+		f.Zone = raw.Zone
 	}
-	if raw.From.IsZero() || raw.To.IsZero() {
+	zone, err := time.LoadLocation(f.Zone)
+	if (err != nil || f.Zone == "" || f.Zone == "Local") && !b.bad[at+"/tz"] {
+		b.fault(at+"/tz", fmt.Sprintf("there is no time zone %s", quote(f.Zone)), "use an IANA name such as Europe/Berlin, or UTC")
+	}
+	if err != nil || !b.given(at+"/from") || !b.given(at+"/to") {
 		return
 	}
 	f.From, f.To = raw.From.in(zone, false), raw.To.in(zone, true)
@@ -33,4 +33,15 @@ func (b *builder) freeze(i int, raw freeze) {
 		b.fault(at+"/to", fmt.Sprintf("freeze %q ends before it begins", f.Name), "to must be later than from")
 	}
 	b.p.Freezes = append(b.p.Freezes, f)
+}
+
+// allQueues stands for every queue where a freeze names queues.
+const allQueues = "all"
+
+func (b *builder) freezeName(i int, name string) {
+	at := fmt.Sprintf("freeze/%d/name", i)
+	b.givenName(at, "a freeze", name)
+	if slices.ContainsFunc(b.raw.Freeze[:i], func(other freeze) bool { return other.Name == name }) && b.given(at) {
+		b.fault(at, fmt.Sprintf("two freezes are called %q", name), "a decision names its freeze: give each its own name")
+	}
 }

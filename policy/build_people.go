@@ -21,16 +21,15 @@ func (b *builder) group(name string, members []string) {
 	if _, clash := b.p.People[name]; clash {
 		b.fault(path, fmt.Sprintf("%q is a person and a group", name), "rename one of them")
 	}
-	if len(members) == 0 {
+	if len(members) == 0 && b.given(path) {
 		b.fault(path, fmt.Sprintf("the group %q has no members", name), "name at least one person")
 	}
 	for i, member := range members {
 		at := fmt.Sprintf("%s/%d", path, i)
 		switch {
+		case b.bad[at]:
 		case b.p.People[member] == nil:
-			b.fault(at, fmt.Sprintf("%q of group %q is not in people", member, name), suggest(member, sorted(b.p.People)))
-		case slices.Contains(members[:i], member):
-			b.fault(at, fmt.Sprintf("%q is twice in group %q", member, name), "one person counts once")
+			b.fault(at, fmt.Sprintf("%s of group %q is not in people", quote(member), name), suggest(member, sorted(b.p.People)))
 		}
 	}
 	b.p.Groups[name] = members
@@ -42,14 +41,17 @@ func (b *builder) approval(path string, a Approval) Approval {
 	known := true
 	for i, name := range a.From {
 		members, isGroup := b.p.Groups[name]
+		at := fmt.Sprintf("%s/from/%d", path, i)
 		switch {
+		case b.bad[at]:
+			known = false
 		case isGroup:
 			a.people = append(a.people, members...)
 		case b.p.People[name] != nil:
 			a.people = append(a.people, name)
 		default:
 			known = false
-			b.fault(fmt.Sprintf("%s/from/%d", path, i), fmt.Sprintf("%q is no person and no group", name),
+			b.fault(at, fmt.Sprintf("%s is no person and no group", quote(name)),
 				suggest(name, append(sorted(b.p.People), sorted(b.p.Groups)...)))
 		}
 	}

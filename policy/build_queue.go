@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -13,19 +15,22 @@ import (
 func (b *builder) queue(name string, raw queue) {
 	at := "queues/" + name
 	b.name(at, "the queue", name)
+	if name == allQueues {
+		b.fault(at, "the queue cannot be called all", "to a freeze, all is every queue")
+	}
 	q := &Queue{
 		Name: name, Effect: raw.Redrive.known(), Limits: raw.Limits, Handler: raw.Handler,
 		Line: b.where(at).line, policy: b.p,
 		Send: Send{Rate: float64(raw.Send.Rate), Attempts: string(or(raw.Send.Attempts, b.p.Defaults.Attempts))},
 	}
 	b.source(q, at+"/source", raw.Source)
+	q.Patch = b.patch(at+"/patch", raw.Patch)
 	for i := range raw.Rules {
 		b.rule(q, fmt.Sprintf("%s/rules/%d", at, i), &raw.Rules[i])
 	}
 	b.shadows(q, at)
 	b.direct(q, at)
 	q.Approval = b.approval(at+"/approval", raw.Approval)
-	q.Patch = b.patch(at+"/patch", raw.Patch)
 	q.Redact = Redaction{Paths: b.patterns(at+"/redact/paths", raw.Redact.Paths), Text: raw.Redact.Text, People: or(raw.Redact.People, "redacted")}
 	b.p.Queues[name] = q
 }
@@ -41,7 +46,7 @@ func (b *builder) source(q *Queue, at string, n *yaml.Node) {
 	q.Backend = b.p.Backends[name]
 	if q.Backend == nil {
 		if _, written := b.raw.Backends[name]; !written {
-			b.fault(at+"/backend", fmt.Sprintf("there is no backend %q", name), suggest(name, sorted(b.raw.Backends)))
+			b.fault(at+"/backend", fmt.Sprintf("there is no backend %s", quote(name)), suggest(name, sorted(b.raw.Backends)))
 		}
 		return
 	}
@@ -86,9 +91,12 @@ func (b *builder) patch(at string, raw patch) PatchRules {
 func (b *builder) patterns(at string, list []string) []rawjson.Pattern {
 	var all []rawjson.Pattern
 	for i, text := range list {
+		where := fmt.Sprintf("%s/%d", at, i)
 		p, err := rawjson.ParsePattern(text)
+		if err != nil && !b.bad[where] {
+			b.fault(where, fmt.Sprintf("the pointer %s %v", quote(text), errors.Unwrap(err)), `a pointer starts with a slash, as in /customer/email or /items/*/price`)
+		}
 		if err != nil {
-			b.fault(fmt.Sprintf("%s/%d", at, i), err.Error(), `a pointer starts with a slash, as in /customer/email or /items/*/price`)
 			continue
 		}
 		all = append(all, p)
@@ -98,25 +106,28 @@ func (b *builder) patterns(at string, list []string) []rawjson.Pattern {
 
 // bodySchema reads and compiles a schema file, which must lie beside the policy.
 func (b *builder) bodySchema(at, name string) *BodySchema {
-	if !filepath.IsLocal(name) || path.Clean(name) != name {
-		b.fault(at, fmt.Sprintf("the schema %q is not a file in the policy's folder", name), "write its name relative to the policy file, with no . or ..")
+	if !b.given(at) {
 		return nil
 	}
-	if name == b.file {
+	switch shown := quote(name); {
+	case !filepath.IsLocal(name) || path.Clean(name) != name || strings.ContainsAny(name, "\n\t\\"):
+		b.fault(at, fmt.Sprintf("the schema %s is not a file in the policy's folder", shown), "write its name relative to the policy file, with no . or ..")
+		return nil
+	case name == b.file:
 		b.fault(at, "the schema is the policy file itself", "name a file of its own")
 		return nil
 	}
 	data, err := b.read(name)
 	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it is larger than 1 MiB")
+		err = errors.New("it is larger than 1 MiB")
 	}
 	if err != nil {
-		b.fault(at, fmt.Sprintf("the schema %q cannot be read", name), reason(err))
+		b.fault(at, fmt.Sprintf("the schema %s cannot be read", quote(name)), reason(err))
 		return nil
 	}
 	s := &BodySchema{Name: name, Data: data}
 	if err := s.compile(); err != nil {
-		b.fault(at, fmt.Sprintf("the schema %q is not a JSON Schema: %v", name, err), "")
+		b.fault(at, fmt.Sprintf("the schema %s is not a JSON Schema: %s", quote(name), oneLine(err)), "mend that file")
 		return nil
 	}
 	b.p.addFile(name, data)

@@ -2,35 +2,40 @@ package policy
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
 
 func (b *builder) rule(q *Queue, at string, r *Rule) {
 	r.Line = b.where(at).line
-	if r.Name != "" {
-		b.name(at+"/name", "a rule", r.Name)
-		if slices.ContainsFunc(q.Rules, func(other *Rule) bool { return other.Name == r.Name }) {
-			b.fault(at+"/name", fmt.Sprintf("two rules of %q are called %q", q.Name, r.Name), "a decision names its rule: give each its own name")
-		}
+	b.givenName(at+"/name", "a rule", r.Name)
+	if slices.ContainsFunc(q.Rules, func(other *Rule) bool { return other.Name == r.Name }) && b.given(at+"/name") {
+		b.fault(at+"/name", fmt.Sprintf("two rules of %q are called %q", q.Name, r.Name), "a decision names its rule: give each its own name")
 	}
 	if b.has(at+"/limits") && r.Do != Direct && r.Do != "" {
 		b.fault(at+"/limits", fmt.Sprintf("limits of rule %q would never count", r.Name), "limits hold for direct redrives only")
 	}
 	b.when(at+"/when", r.When)
+	if r.When.Patched != nil && *r.When.Patched && !q.patchable() && !b.bad["queues/"+q.Name+"/patch/allow"] {
+		b.fault(at+"/when/patched", fmt.Sprintf("rule %q can never match: nothing of %q may be patched", r.Name, q.Name), "name the paths that may change under patch.allow, or delete the rule")
+	}
 	q.Rules = append(q.Rules, r)
 }
 
 // when refuses conditions that say nothing or that nothing can meet.
 func (b *builder) when(at string, w When) {
+	if b.given(at) && !slices.ContainsFunc(fieldsOf(reflect.TypeFor[When]()), func(f reflect.StructField) bool { return b.has(join(at, f.Name)) }) {
+		b.fault(at, named(at)+" names no condition", "leave the key out for a rule that takes every message")
+	}
 	for _, class := range w.Error {
 		if known := []string{permanent, transient, notFailed, unknown}; !slices.Contains(known, class) {
-			b.fault(at+"/error", fmt.Sprintf("%q is no class of errors", class), suggest(class, known))
+			b.fault(at+"/error", fmt.Sprintf("%s is no class of errors", quote(class)), suggest(class, known))
 		}
 	}
 	for _, job := range w.Job {
 		if strings.Contains(strings.TrimSuffix(job, "*"), "*") {
-			b.fault(at+"/job", fmt.Sprintf("the job name %q has a * that is not at its end", job), "only an ending can be left open, as in email-*")
+			b.fault(at+"/job", fmt.Sprintf("the job name %s has a * that is not at its end", quote(job)), "only an ending can be left open, as in email-*")
 		}
 	}
 	b.bounds(at+"/replays", w.Replays)

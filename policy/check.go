@@ -13,10 +13,7 @@ import (
 // Check finds what loads and is probably not meant: warnings, by line. now
 // tells which freezes are over. Warnings of loading are among them.
 func Check(p *Policy, now time.Time) []Fault {
-	l := &linter{policy: p, warnings: slices.Clone(p.Warnings)}
-	if p.mode.Perm()&0o002 != 0 {
-		l.warn("", "everybody on this machine may write the policy file", "chmod o-w it: who writes it decides what is redriven")
-	}
+	l := &linter{policy: p, warnings: slices.Concat(p.Warnings, p.loose)}
 	if len(p.Queues) == 0 {
 		l.warn("", "no queue is named, so nothing can be done", "add one under queues")
 	}
@@ -48,13 +45,21 @@ func (l *linter) warn(path, why, hint string) {
 }
 
 func (l *linter) errors() {
-	for i, e := range l.policy.Errors {
+	all := l.policy.Errors
+	texts := make([]string, len(all))
+	for i, e := range all {
 		path := fmt.Sprintf("errors/%d", i)
-		if what := tooWide(e.Match); what != "" {
+		texts[i] = spelled(e.Match)
+		what := tooWide(e.Match)
+		if what == "" && onlyDigits(texts[i]) && e.Match.MatchString(texts[i]) {
+			what = "plain numbers"
+		}
+		if what != "" {
 			l.warn(path, fmt.Sprintf("the pattern of code %q matches %s", e.Code, what), "it would class almost every error: name a word of the error text")
 		}
-		for _, other := range l.policy.Errors[:i] {
-			if other.Class != e.Class && overlap(other.Match, e.Match) {
+		for j, other := range all[:i] {
+			both := func(s string) bool { return s != "" && other.Match.MatchString(s) && e.Match.MatchString(s) }
+			if other.Class != e.Class && (other.Match.String() == e.Match.String() || both(texts[i]) || both(texts[j])) {
 				l.warn(path, fmt.Sprintf("the patterns of %q (%s) and %q (%s) match the same text", other.Code, other.Class, e.Code, e.Class),
 					"permanent wins over transient, and transient over not_failed: narrow one of them")
 			}
@@ -73,11 +78,10 @@ func tooWide(re *regexp.Regexp) string {
 	return ""
 }
 
-// overlap looks for a text that both expressions match. It tries the text that
-// each of them spells out, so it finds overlaps and does not prove their absence.
-func overlap(a, b *regexp.Regexp) bool {
-	both := func(s string) bool { return s != "" && a.MatchString(s) && b.MatchString(s) }
-	return a.String() == b.String() || both(spelled(a)) || both(spelled(b))
+// onlyDigits says whether a text that an expression spells out is a number: such
+// numbers stand in ids and amounts of every other error, too.
+func onlyDigits(spelled string) bool {
+	return spelled != "" && strings.Trim(spelled, "0123456789 \t") == ""
 }
 
 // queue looks at what one queue grants.
@@ -162,8 +166,11 @@ func (l *linter) patch(q *Queue, path string) {
 			}
 		}
 	}
-	if (len(q.Patch.Allow) > 0 || q.Patch.Replace) && q.Patch.Schema == nil {
+	switch idle := q.Patch.Schema != nil || q.Patch.Direct; {
+	case q.patchable() && q.Patch.Schema == nil:
 		l.warn(path+"/patch", fmt.Sprintf("patched bodies of %q are not checked", q.Name), `name a JSON Schema with "schema"`)
+	case !q.patchable() && idle:
+		l.warn(path+"/patch", fmt.Sprintf("nothing of %q may be patched, so the rest of its patch section never counts", q.Name), `name the paths that may change with "allow"`)
 	}
 }
 

@@ -13,18 +13,21 @@ import (
 )
 
 // The strict decoder: yaml.v3's own names no line for an unknown key inside a
-// node, and takes numbers for text. Tags: `yaml` (name, ",inline"), `enum` (the
-// words allowed), `min` (the least number), `required` ("true"). A type may decode itself as a
-// yaml.Unmarshaler or an encoding.TextUnmarshaler; where a yaml.Unmarshaler is a
-// struct, the keys of a mapping are still held against its fields.
+// node, takes numbers for text, and passes over null. Tags: `yaml` (name,
+// ",inline"), `doc` (what it is), `enum` (the words allowed), `min` (the least
+// number), `required`, `unique` (no item of a list twice), `null` (null is a
+// value of types that decode themselves). A type may decode itself as a yaml.Unmarshaler or an
+// encoding.TextUnmarshaler.
 
 // into decodes n into v, which can be set. tag is the tag of v's field.
 func (d *document) into(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
-	if n.Kind == yaml.AliasNode || n.Style&yaml.TaggedStyle != 0 {
-		return // vet has said so
+	if d.refused[n] {
+		return
 	}
 	if n.Tag == "!!null" {
-		d.null(v, path)
+		if itself := v.Addr().Type().Implements(reflect.TypeFor[yaml.Unmarshaler]()); !itself || tag.Get("null") != "true" {
+			d.fault(path, named(path)+" has no value", "leave the key out, or write {} for an empty section")
+		}
 		return
 	}
 	if v.Type() == reflect.TypeFor[*yaml.Node]() {
@@ -39,49 +42,79 @@ func (d *document) into(n *yaml.Node, v reflect.Value, path string, tag reflect.
 	case yaml.Unmarshaler:
 		d.itself(n, v, x, path)
 	case encoding.TextUnmarshaler:
-		if d.scalar(n, path, "text") {
-			d.check(path, x.UnmarshalText([]byte(n.Value)))
-		}
+		d.itselfText(n, x, path)
 	case *time.Duration:
 		if d.scalar(n, path, "a duration such as 10m, 24h or 30d") {
 			duration, err := ParseDuration(n.Value)
-			d.check(path, err)
+			d.check(n, path, err)
 			*x = duration
 		}
 	default:
 		d.byKind(n, v, path, tag)
 	}
-}
-
-// null leaves a type that decodes itself as it is, as yaml.v3 does: a store may
-// know a null. Elsewhere it is a key whose value was forgotten.
-func (d *document) null(v reflect.Value, path string) {
-	if !v.Addr().Type().Implements(reflect.TypeFor[yaml.Unmarshaler]()) {
-		d.fault(path, named(path)+" has no value", "leave the key out, or write {} for an empty section")
+	if tag.Get("unique") == "true" {
+		d.unique(n, path)
 	}
 }
 
+// itself lets a type decode itself. What yaml.v3 would be lax about within a
+// section or a list is looked at first, against the fields and items of the type.
 func (d *document) itself(n *yaml.Node, v reflect.Value, u yaml.Unmarshaler, path string) {
-	if err := u.UnmarshalYAML(n); err != nil {
-		d.check(path, err)
+	if !d.readable(n) {
+		d.bad[path] = true
 		return
 	}
-	if n.Kind == yaml.MappingNode && v.Kind() == reflect.Struct {
-		fields := fieldsOf(v.Type())
-		for key := range pairs(n) {
-			if _, ok := fields.find(key.Value); !ok && fields.tagged() {
-				d.unknown(path, key, fields)
-			}
+	before, scratch := len(d.faults), reflect.New(v.Type()).Elem()
+	switch {
+	case n.Kind == yaml.MappingNode && v.Kind() == reflect.Struct && fieldsOf(v.Type()).tagged():
+		d.object(n, scratch, path)
+	case n.Kind == yaml.SequenceNode && v.Kind() == reflect.Slice:
+		d.list(n, scratch, path, "")
+	}
+	if len(d.faults) > before {
+		d.bad[path] = true
+		return
+	}
+	d.check(n, path, u.UnmarshalYAML(n))
+}
+
+func (d *document) itselfText(n *yaml.Node, u encoding.TextUnmarshaler, path string) {
+	if !d.scalar(n, path, "text") {
+		return
+	}
+	if n.Value == "" {
+		d.fault(path, named(path)+" is empty", "")
+		return
+	}
+	if err := u.UnmarshalText([]byte(n.Value)); err != nil {
+		d.check(n, path, err)
+		return
+	}
+	d.tagged(n, path, "text", "!!str", "!!timestamp")
+}
+
+// unique refuses a word that stands twice in a list: one of them was meant to be
+// another.
+func (d *document) unique(n *yaml.Node, path string) {
+	seen := map[string]bool{}
+	for i, item := range n.Content {
+		if n.Kind != yaml.SequenceNode || item.Kind != yaml.ScalarNode || d.refused[item] {
+			continue
 		}
+		if seen[item.Value] {
+			d.fault(join(path, strconv.Itoa(i)), fmt.Sprintf("%s is twice in %s", quote(item.Value), named(path)), "write it once")
+		}
+		seen[item.Value] = true
 	}
 }
 
+// oneLine is an error of another's, which may quote the whole value.
 func oneLine(err error) string {
-	var t *yaml.TypeError
-	if errors.As(err, &t) {
-		return strings.Join(t.Errors, "; ")
+	text := err.Error()
+	if t, ok := errors.AsType[*yaml.TypeError](err); ok {
+		text = strings.Join(t.Errors, "; ")
 	}
-	return strings.ReplaceAll(err.Error(), "\n", " ")
+	return cut(strings.Join(strings.Fields(text), " "), 300)
 }
 
 func (d *document) byKind(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
@@ -102,10 +135,8 @@ func (d *document) byKind(n *yaml.Node, v reflect.Value, path string, tag reflec
 		}
 	case reflect.Int, reflect.Int64, reflect.Int32, reflect.Int16, reflect.Int8:
 		d.integer(n, v, path, tag)
-	case reflect.Float64, reflect.Float32:
-		d.float(n, v, path)
 	default:
-		d.check(path, fmt.Errorf("a key of Go type %s cannot be read", v.Type()))
+		d.check(n, path, fmt.Errorf("a key of Go type %s cannot be read", v.Type()))
 	}
 }
 
@@ -120,7 +151,9 @@ func (d *document) object(n *yaml.Node, v reflect.Value, path string) {
 			d.unknown(path, key, fields)
 			continue
 		}
-		d.into(value, v.FieldByIndex(f.Index), join(path, key.Value), f.Tag)
+		child := join(path, key.Value)
+		d.docs[child] = f.Tag.Get("doc")
+		d.into(value, v.FieldByIndex(f.Index), child, f.Tag)
 	}
 	for _, f := range fields {
 		if f.Tag.Get("required") == "true" {
@@ -158,32 +191,42 @@ func (d *document) list(n *yaml.Node, v reflect.Value, path string, tag reflect.
 	}
 }
 
-func (d *document) check(path string, err error) {
+// check notes the error of a type that decodes itself. It may name a line of
+// its own, as in "line 7: why".
+func (d *document) check(n *yaml.Node, path string, err error) {
 	if err == nil {
 		return
 	}
 	line, why := lineIn(strings.TrimPrefix(oneLine(err), "yaml: "))
-	d.fault(path, named(path)+": "+why, "")
-	if f := &d.faults[len(d.faults)-1]; line > f.Line {
-		f.Line, f.Column = line, 0
+	hint := ""
+	if h, ok := errors.AsType[*hinted](err); ok {
+		hint = h.hint
 	}
+	d.fault(path, named(path)+": "+why, hint)
+	if at, ok := onLine(n, line); ok {
+		f := &d.faults[len(d.faults)-1]
+		f.Line, f.Column = at.line, at.column
+	}
+}
+
+// onLine is where the first value on a line stands.
+func onLine(n *yaml.Node, line int) (position, bool) {
+	if n.Line == line {
+		return placeOfNode(n), true
+	}
+	for _, c := range n.Content {
+		if at, ok := onLine(c, line); ok {
+			return at, true
+		}
+	}
+	return position{}, false
 }
 
 func (d *document) unknown(path string, key *yaml.Node, fields fields) {
 	d.bad[path] = true
 	if why, ok := notBuilt(key.Value); ok {
-		d.faultAt(key, why, "leave the key out")
+		d.faultAt(placeOfNode(key), why, "leave the key out")
 		return
 	}
-	d.faultAt(key, fmt.Sprintf("unknown key %q in %s", key.Value, named(path)), suggest(key.Value, fields.names()))
-}
-
-func last(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
-// named is how a fault calls the value at a path: "queues.orders.redrive".
-func named(path string) string {
-	if path == "" {
-		return "the file"
-	}
-	return strings.ReplaceAll(path, "/", ".")
+	d.faultAt(placeOfNode(key), fmt.Sprintf("unknown key %s in %s", quote(key.Value), named(path)), suggest(key.Value, fields.names()))
 }

@@ -3,10 +3,10 @@ package policy
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -14,29 +14,34 @@ import (
 // maxFile bounds every file that a policy consists of, in bytes.
 const maxFile = 1 << 20
 
-// maxDepth is more than any section needs; paths of every value are kept.
-const maxDepth = 40
-
 // document is one YAML file: its faults so far, and where each path of it
 // stands. A path joins keys and list indexes by a slash: "queues/a/rules/0".
 type document struct {
-	file   string
-	faults []Fault
-	at     map[string]position
-	bad    map[string]bool // paths with a fault of their own
-	leaks  []leak
+	file    string
+	faults  []Fault
+	at      map[string]position
+	docs    map[string]string   // what the key at a path is: the hint of a fault that has none of its own
+	bad     map[string]bool     // paths with a fault of their own
+	refused map[*yaml.Node]bool // by vet; nobody reads them
+	leaks   []leak
 }
 
 func newDocument(file string) *document {
-	return &document{file: file, at: map[string]position{"": {1, 1}}, bad: map[string]bool{}, leaks: leaks()}
+	return &document{
+		file: file, at: map[string]position{"": {1, 1}}, docs: map[string]string{"": `a policy starts with "version: 1"`},
+		bad: map[string]bool{}, refused: map[*yaml.Node]bool{}, leaks: leaks(),
+	}
 }
 
-type position struct{ line, column int }
+type position struct{ line, column int } // from 1
 
 // fault notes a fault at a path, or where its nearest parent stands.
 func (d *document) fault(path, why, hint string) {
-	p := d.where(path)
 	d.bad[path] = true
+	d.faultAt(d.where(path), why, or(hint, d.about(path)))
+}
+
+func (d *document) faultAt(p position, why, hint string) {
 	d.faults = append(d.faults, Fault{File: d.file, Line: p.line, Column: p.column, Why: why, Hint: hint})
 }
 
@@ -53,14 +58,23 @@ func (d *document) where(path string) position {
 	}
 }
 
+// about says what the key at a path is, or its nearest parent that is known.
+func (d *document) about(path string) string {
+	for path != "" {
+		if doc := d.docs[path]; doc != "" {
+			return last(path) + ": " + doc
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '/'))]
+	}
+	return d.docs[""]
+}
+
 func (d *document) has(path string) bool {
 	_, ok := d.at[path]
 	return ok
 }
 
-func (d *document) faultAt(n *yaml.Node, why, hint string) {
-	d.faults = append(d.faults, Fault{File: d.file, Line: n.Line, Column: n.Column, Why: why, Hint: hint})
-}
+func placeOfNode(n *yaml.Node) position { return position{n.Line, n.Column} }
 
 // parse reads the only document of data; nil after a fault that leaves nothing
 // to look at.
@@ -69,36 +83,57 @@ func (d *document) parse(data []byte) *yaml.Node {
 		d.fault("", "the file is larger than 1 MiB", "split what is not policy out of it")
 		return nil
 	}
+	if !d.scan(data) {
+		return nil
+	}
 	var doc, second yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		d.fault("", "the file is empty", `a policy starts with "version: 1"`)
+		d.fault("", "the file is empty", "")
 		return nil
 	case err != nil:
-		d.syntax(err)
+		d.syntax(data, err)
 		return nil
 	}
 	if err := dec.Decode(&second); err == nil {
-		d.faultAt(&second, "the file holds a second document", "only the first would be read: put all into one document")
+		d.faultAt(placeOfNode(&second), "the file holds a second document", "only the first would be read: put all into one document")
 	} else if !errors.Is(err, io.EOF) {
-		d.syntax(err)
+		d.syntax(data, err)
 	}
 	root := doc.Content[0]
-	d.at[""] = position{root.Line, root.Column}
-	d.vetComments(&doc)
+	d.at[""] = placeOfNode(root)
 	d.vet(root, "")
 	return root
 }
 
 // syntax turns "yaml: line 3: why" into a fault on line 3.
-func (d *document) syntax(err error) {
+func (d *document) syntax(data []byte, err error) {
 	line, why := lineIn(strings.TrimPrefix(err.Error(), "yaml: "))
-	f := Fault{File: d.file, Line: max(1, line), Why: "not YAML: " + why}
-	if strings.Contains(why, "tab") || strings.Contains(why, "cannot start any token") {
-		f.Hint = "indent with spaces, and quote text that starts with a special character"
+	hint := "look around this line for a missing bracket, quote, comma or colon"
+	switch {
+	case strings.HasPrefix(why, "unknown anchor"):
+		d.faultAt(firstAlias(data), noAnchors, "write the value out where it is used")
+		return
+	case strings.Contains(why, "tab"), strings.Contains(why, "cannot start any token"):
+		hint = "indent with spaces, and quote text that starts with a special character"
 	}
-	d.faults = append(d.faults, f)
+	d.faultAt(position{max(1, line), 1}, "not YAML: "+why, hint)
+}
+
+// firstAlias is where the first word with a * in front stands: of an alias that
+// leads nowhere yaml.v3 does not say it.
+func firstAlias(data []byte) position {
+	line := 1
+	for rest := range bytes.Lines(data) {
+		for i, c := range rest {
+			if c == '*' && (i == 0 || bytes.IndexByte([]byte(" \t[{,"), rest[i-1]) >= 0) {
+				return position{line, utf8.RuneCount(rest[:i]) + 1}
+			}
+		}
+		line++
+	}
+	return position{1, 1}
 }
 
 // lineIn splits "line 3: why"; the line is 0 where there is none.
@@ -112,94 +147,19 @@ func lineIn(text string) (line int, why string) {
 	return 0, text
 }
 
-// vet refuses what no section of a policy may hold, and notes where every path
-// stands. Anchors and merge keys are refused as a whole: what holds for a queue
-// is to be read where the queue stands, and there is nothing to blow up.
-func (d *document) vet(n *yaml.Node, path string) {
-	d.vetComments(n)
-	switch {
-	case strings.Count(path, "/") > maxDepth:
-		d.faultAt(n, "sections are nested too deeply", "")
-		return
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		d.faultAt(n, "anchors and aliases are not read", "write the value out where it is used")
-		return
-	case n.Style&yaml.TaggedStyle != 0:
-		d.faultAt(n, fmt.Sprintf("the tag %q is not read", n.Tag), "leave the tag out")
-	}
-	switch n.Kind {
-	case yaml.MappingNode:
-		d.vetMapping(n, path)
-	case yaml.SequenceNode:
-		for i, item := range n.Content {
-			child := join(path, strconv.Itoa(i))
-			d.at[child] = position{item.Line, item.Column}
-			d.vet(item, child)
-		}
-	case yaml.ScalarNode:
-		d.vetScalar(n, path)
-	}
-}
-
-func (d *document) vetMapping(n *yaml.Node, path string) {
-	lines := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		d.vetComments(key)
-		if why, hint := badKey(key); why != "" {
-			d.faultAt(key, why, hint)
-			continue
-		}
-		if line, twice := lines[key.Value]; twice {
-			d.faultAt(key, fmt.Sprintf("the key %q is written twice", key.Value), fmt.Sprintf("the first one stands on line %d", line))
-			continue
-		}
-		lines[key.Value] = key.Line
-		child := join(path, key.Value)
-		d.at[child] = position{key.Line, key.Column}
-		d.vet(value, child)
-	}
-}
-
-func badKey(key *yaml.Node) (why, hint string) {
-	switch {
-	case key.Tag == "!!merge":
-		return "merge keys are not read", "write the keys out where they hold"
-	case !isKey(key):
-		return "a key must be plain text", "quote it if it looks like a number"
-	}
-	return "", ""
-}
-
-func (d *document) vetScalar(n *yaml.Node, path string) {
-	key := path[strings.LastIndexByte(path, '/')+1:]
-	switch {
-	case strings.HasSuffix(key, "_env") && !isVariable(n.Value):
-		d.faultAt(n, fmt.Sprintf("%q must be the name of an environment variable", key), "a name such as REDIS_URL: the secret itself never stands in the file")
-	case !isExpression(path):
-		if what := d.secretIn(key, n.Value); what != "" {
-			d.faultAt(n, fmt.Sprintf("%q holds %s", key, what), "put it into an environment variable and name that with a key ending in _env")
-		}
-	}
-}
-
-func (d *document) vetComments(n *yaml.Node) {
-	for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
-		if what := d.secretIn("", comment); what != "" {
-			d.faultAt(n, "a comment holds "+what, "remove it, and change the secret: it was in a file")
-		}
-	}
-}
-
-// isExpression says that the value at path is a regular expression, which may
-// well describe a secret that is to be hidden.
-func isExpression(path string) bool {
-	return strings.HasPrefix(path, "errors/") || strings.Contains(path, "/redact/text/")
-}
-
 func join(path, key string) string {
 	if path == "" {
 		return key
 	}
 	return path + "/" + key
+}
+
+func last(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// named is how a fault calls the value at a path: "queues.orders.redrive".
+func named(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return strings.ReplaceAll(path, "/", ".")
 }

@@ -57,18 +57,13 @@ func (fs fields) names() []string {
 	return names
 }
 
-// pairs are the keys of a mapping with their values, as they stand; keys that
-// are not plain text, which vet has refused, are left out.
+// pairs are the keys of a mapping with their values, as they stand.
 func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(*yaml.Node, *yaml.Node) bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if isKey(n.Content[i]) && !yield(n.Content[i], n.Content[i+1]) {
+			if !yield(n.Content[i], n.Content[i+1]) {
 				return
 			}
 		}
 	}
-}
-
-func isKey(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.Tag == "!!str" && n.Anchor == "" && n.Style&yaml.TaggedStyle == 0
 }

@@ -14,7 +14,7 @@ type file struct {
 	State    string                `yaml:"state" required:"true" doc:"absolute folder of the ledger and the audit log"`
 	Backends map[string]*yaml.Node `yaml:"backends" doc:"the stores, by name"`
 	People   map[string]person     `yaml:"people" doc:"who may approve, by name"`
-	Groups   map[string][]string   `yaml:"groups" doc:"groups of people, by name"`
+	Groups   map[string][]string   `yaml:"groups" unique:"true" doc:"groups of people, by name"`
 	Errors   []ErrorPattern        `yaml:"errors" doc:"patterns that give errors a class and a code"`
 	Defaults Defaults              `yaml:"defaults" doc:"what holds for all queues"`
 	Freeze   []freeze              `yaml:"freeze" doc:"times in which nothing is redriven directly"`
@@ -28,7 +28,7 @@ type freeze struct {
 	From          localTime `yaml:"from" required:"true" doc:"local time such as 2026-11-27T00:00"`
 	To            localTime `yaml:"to" required:"true" doc:"local time; the freeze ends before it"`
 	Zone          string    `yaml:"tz" doc:"IANA time zone of from and to (default: UTC)"`
-	Queues        oneOrMore `yaml:"queues" doc:"queues it holds for (default: all)"`
+	Queues        oneOrMore `yaml:"queues" unique:"true" doc:"queues it holds for (default: all)"`
 	DirectBecomes Effect    `yaml:"direct_becomes" enum:"approval,never" doc:"what direct becomes (default: approval)"`
 }
 
@@ -45,15 +45,15 @@ type queue struct {
 }
 
 type patch struct {
-	Allow   []string `yaml:"allow" doc:"JSON pointers that may differ; * stands for one step"`
+	Allow   []string `yaml:"allow" unique:"true" doc:"JSON pointers that may differ; * stands for one step"`
 	Replace bool     `yaml:"replace" doc:"a whole body may be replaced (default: false)"`
 	Schema  string   `yaml:"schema" doc:"file beside the policy with the JSON Schema of a patched body"`
 	Direct  bool     `yaml:"direct" doc:"a patched message may be redriven directly (default: false)"`
 }
 
 type redact struct {
-	Paths  []string         `yaml:"paths" doc:"JSON pointers whose values are hidden wherever they occur; * stands for one step"`
-	Text   []*regexp.Regexp `yaml:"text" doc:"RE2 expressions masked in any text"`
+	Paths  []string         `yaml:"paths" unique:"true" doc:"JSON pointers whose values are hidden wherever they occur; * stands for one step"`
+	Text   []*regexp.Regexp `yaml:"text" unique:"true" doc:"RE2 expressions masked in any text"`
 	People string           `yaml:"people" enum:"shown,redacted" doc:"whether people may see what is hidden from agents (default: redacted)"`
 }
 

@@ -1,10 +1,9 @@
 package policy
 
 import (
-	"errors"
 	"slices"
 	"time"
-	_ "time/tzdata" // so that a zone means the same on every machine
+	_ "time/tzdata" // for machines that have no time zones of their own
 )
 
 // Covers says whether the freeze is about a queue at all.
@@ -21,15 +20,16 @@ func (f Freeze) Holds(queue string, now time.Time) bool {
 // localTime is a time of day in a zone that stands beside it.
 type localTime struct{ time.Time }
 
-// UnmarshalText reads 2026-11-27T00:00, seconds if there are any.
+// UnmarshalText reads 2026-11-27T00:00, with whole seconds if there are any.
 func (t *localTime) UnmarshalText(text []byte) error {
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
-		if parsed, err := time.Parse(layout, string(text)); err == nil {
+		// Behind the seconds time.Parse would take a fraction.
+		if parsed, err := time.Parse(layout, string(text)); err == nil && len(text) == len(layout) {
 			t.Time = parsed
 			return nil
 		}
 	}
-	return errors.New("not a local time such as 2026-11-27T00:00")
+	return &hinted{"not a local time", "write 2026-11-27T00:00; the zone stands under tz"}
 }
 
 // in is the instant of a local time. Where clocks are set back it exists twice,

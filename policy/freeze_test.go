@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,12 @@ func TestFreezeAcrossClockChanges(t *testing.T) {
 		{"2026-03-29T02:30", "2026-03-29T12:00", "Europe/Berlin", "2026-03-29T00:30:00Z", "2026-03-29T10:00:00Z"},
 		{"2026-03-28T12:00", "2026-03-29T02:30", "Europe/Berlin", "2026-03-28T11:00:00Z", "2026-03-29T01:30:00Z"},
 		{"2026-01-01T00:00", "2026-01-02T00:00", "UTC", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"},
+		// For ever, nearly.
+		{"0001-01-01T00:00", "9999-12-31T23:59:59", "UTC", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"},
+		// A day that was left out: Samoa went from the 29th to the 31st.
+		{"2011-12-30T12:00", "2011-12-31T12:00", "Pacific/Apia", "2011-12-29T22:00:00Z", "2011-12-30T22:00:00Z"},
+		// Half an hour forth, and a zone that is ahead of the clock changes of others.
+		{"2026-10-04T02:15", "2026-10-04T12:00", "Australia/Lord_Howe", "2026-10-03T15:15:00Z", "2026-10-04T01:00:00Z"},
 		{"2026-01-01T00:00", "2026-01-02T00:00", "Asia/Kolkata", "2025-12-31T18:30:00Z", "2026-01-01T18:30:00Z"},
 	}
 	for _, test := range tests {
@@ -68,5 +75,37 @@ queues:
 	}
 	if d := p.Queues["q"].Decide(policy.Facts{}); d.Effect != policy.Never {
 		t.Errorf("without a clock: %s", d.Effect)
+	}
+}
+
+// What alone would leave a message to a person, a patch or a fact that nobody
+// knows, does not take it out of a freeze.
+func TestFreezeHoldsWhatWouldBeDirect(t *testing.T) {
+	p := parse(t, head+`
+freeze: [{name: hard, from: 2026-12-10T00:00, to: 2026-12-11T00:00, direct_becomes: never}]
+queues:
+  q:
+    source: {backend: aws, dlq: d}
+    redrive: direct
+    handler: {idempotent: true}
+    limits: {per_hour: 1}
+    patch: {allow: [/a]}
+    rules:
+      - {name: often, when: {attempts: {min: 9}}, do: approval}
+`)
+	for name, test := range map[string]struct {
+		f    policy.Facts
+		rule string
+	}{
+		"as it is":             {policy.Facts{Now: noon, Attempts: 1}, "freeze hard"},
+		"patched":              {policy.Facts{Now: noon, Attempts: 1, Patched: true}, "freeze hard"},
+		"hidden values set":    {policy.Facts{Now: noon, Attempts: 1, SetsHidden: true}, "freeze hard"},
+		"attempts not known":   {policy.Facts{Now: noon, Attempts: -1}, "freeze hard"},
+		"for a person anyway":  {policy.Facts{Now: noon, Attempts: 9}, "often of q"},
+		"patched, and the end": {policy.Facts{Now: noon.AddDate(0, 0, 1), Attempts: 1, Patched: true}, "q: patch.direct"},
+	} {
+		if d := p.Queues["q"].Decide(test.f); d.Rule != test.rule || strings.Contains(d.Allowed, "patch") {
+			t.Errorf("%s: %s by %s: %s", name, d.Effect, d.Rule, d.Allowed)
+		}
 	}
 }

@@ -25,11 +25,12 @@ func FuzzParse(f *testing.F) {
 			f.Add(file.Data)
 		}
 	}
-	good, err := os.ReadFile("../testdata/policies/design.yaml")
+	good, err := os.ReadFile("../testdata/policies/whole.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good)
+	schema := compileSchemaOf(f, options().Kinds)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		read := func(string) ([]byte, error) { return []byte(`{"type": "object"}`), nil }
 		p, err := policy.Parse("policy.yaml", data, read, options())
@@ -39,13 +40,16 @@ func FuzzParse(f *testing.F) {
 		}
 		if err != nil {
 			for _, fault := range faults.All {
-				if fault.File == "" || fault.Line < 1 || fault.Why == "" {
-					t.Errorf("a fault without a place or a reason: %+v", fault)
-				}
+				wantClear(t, "", fault)
 			}
 			return
 		}
-		policy.Check(p, noon)
+		if err := schema.Validate(toJSON(t, data)); err != nil {
+			t.Errorf("what loads does not satisfy the schema: %v", err)
+		}
+		for _, warning := range policy.Check(p, noon) {
+			wantClear(t, "", warning)
+		}
 		for _, q := range p.Queues {
 			q.Explain(settled())
 			d := q.Decide(policy.Facts{})

@@ -55,7 +55,7 @@ type postgresBackend struct {
 	connection `yaml:",inline"`
 	Pool       int               `yaml:"pool" min:"1" doc:"connections"`
 	Labels     map[string]string `yaml:"labels" doc:"names for logs"`
-	Set        map[string]column `yaml:"set" doc:"columns and what they are set to"`
+	Set        map[string]column `yaml:"set" null:"true" doc:"columns and what they are set to"`
 }
 
 // column is a value that may be null, with keys of its own where it is a section.

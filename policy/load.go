@@ -39,30 +39,33 @@ func Load(path string, o Options) (*Policy, error) {
 	if err != nil {
 		return nil, unread(path, err)
 	}
-	data, mode, err := readFile(os.Open, path)
-	if err != nil {
-		return nil, unread(path, err)
-	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, unread(path, err)
 	}
 	defer root.Close()
-	p, err := Parse(name, data, func(name string) ([]byte, error) {
-		// Looked at before it is opened: opening a pipe would wait for a writer.
-		name = filepath.FromSlash(name)
-		if info, err := root.Stat(name); err != nil {
-			return nil, err
-		} else if !info.Mode().IsRegular() {
-			return nil, errors.New("it is not a regular file")
+	var loose []Fault
+	read := func(stat func(string) (fs.FileInfo, error), open func(string) (*os.File, error), file string) ([]byte, error) {
+		data, info, err := readFile(stat, open, file)
+		if err == nil {
+			loose = append(loose, looseness(name, file, info)...)
 		}
-		data, _, err := readFile(root.Open, name)
 		return data, err
+	}
+	data, err := read(os.Stat, os.Open, path)
+	if err != nil {
+		return nil, unread(path, err)
+	}
+	p, err := Parse(name, data, func(file string) ([]byte, error) {
+		return read(root.Stat, root.Open, filepath.FromSlash(file))
 	}, o)
 	if err != nil {
 		return nil, err
 	}
-	p.Path, p.Folder, p.mode = path, folder, mode
+	if info, err := root.Stat("."); err == nil {
+		loose = append(loose, looseness(name, "its folder", info)...)
+	}
+	p.Path, p.Folder, p.loose = path, folder, loose
 	return p, nil
 }
 
@@ -74,22 +77,39 @@ func unread(path string, err error) error {
 	return &Faults{All: []Fault{{File: path, Why: "cannot be read: " + err.Error(), Hint: "name the policy file with --policy"}}}
 }
 
-// readFile reads at most one byte more than a policy file may have.
-func readFile(open func(string) (*os.File, error), name string) ([]byte, fs.FileMode, error) {
+// readFile reads at most one byte more than a policy file may have. It looks
+// before it opens, since opening a pipe would wait for a writer, and again at
+// what it opened.
+func readFile(stat func(string) (fs.FileInfo, error), open func(string) (*os.File, error), name string) ([]byte, fs.FileInfo, error) {
+	if info, err := stat(name); err != nil {
+		return nil, nil, err
+	} else if err := regular(info); err != nil {
+		return nil, nil, err
+	}
 	f, err := open(name)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
+	if err == nil {
+		err = regular(info)
 	}
-	if info.IsDir() {
-		return nil, 0, errors.New("it is a folder")
+	if err != nil {
+		return nil, nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	return data, info.Mode(), err
+	return data, info, err
+}
+
+func regular(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("it is a folder")
+	case !info.Mode().IsRegular():
+		return errors.New("it is not a regular file")
+	}
+	return nil
 }
 
 // Parse reads a policy from memory. read returns a file that the policy names,
@@ -117,13 +137,16 @@ func (p *Policy) addFile(name string, data []byte) {
 		return
 	}
 	p.Files = append(p.Files, File{Name: name, Digest: hexSum(data), Data: data})
-	slices.SortFunc(p.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Files, func(a, b File) int { return strings.Compare(a.line(), b.line()) })
 }
+
+// line is what stands for a file in what the digest is over.
+func (f File) line() string { return f.Name + " " + f.Digest + "\n" }
 
 func digest(files []File) string {
 	var list strings.Builder
 	for _, f := range files {
-		fmt.Fprintf(&list, "%s %s\n", f.Name, f.Digest)
+		list.WriteString(f.line())
 	}
 	return hexSum([]byte(list.String()))
 }

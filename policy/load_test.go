@@ -92,7 +92,7 @@ func TestLoadNoSuchFile(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	dir := folder(t)
 	write(t, filepath.Join(dir, "policy.yaml"), withSchema+strings.Repeat("#\n", 1<<19))
-	if got := loadError(t, dir); got != "policy.yaml:1: the file is larger than 1 MiB (split what is not policy out of it)" {
+	if got := loadError(t, dir); got != "policy.yaml:1:1: the file is larger than 1 MiB (split what is not policy out of it)" {
 		t.Error(got)
 	}
 }
@@ -111,7 +111,7 @@ func TestWorldWritable(t *testing.T) {
 		}
 		got := false
 		for _, w := range policy.Check(p, time.Time{}) {
-			got = got || strings.Contains(w.Why, "everybody on this machine")
+			got = got || strings.Contains(w.Why, "everybody on this machine may write")
 		}
 		if got != want {
 			t.Errorf("mode %o: warned %v", mode, got)
@@ -126,7 +126,7 @@ func TestEnvironmentIsWarnedOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Warnings) != 1 || p.Warnings[0].Error() != "design.yaml:5: the environment variable APP_RW_DSN is not set (set it where the program runs)" {
+	if len(p.Warnings) != 1 || p.Warnings[0].Error() != "design.yaml:5:64: the environment variable APP_RW_DSN is not set (set it where the program runs)" {
 		t.Errorf("%v", p.Warnings)
 	}
 }
@@ -135,10 +135,10 @@ func TestStoreFaultsHavePlaces(t *testing.T) {
 	p := load(t, "design.yaml")
 	q := p.Queues["orders"]
 	for got, want := range map[string]string{
-		q.SourceFault("dlq", "wrong", "").Error():                "design.yaml:18: wrong",
-		q.SourceFault("none.such", "wrong", "right").Error():     "design.yaml:18: wrong (right)",
-		q.Backend.Fault("region", "wrong", "").Error():           "design.yaml:4: wrong",
-		p.Backends["app"].Fault("read_env", "wrong", "").Error(): "design.yaml:5: wrong",
+		q.SourceFault("dlq", "wrong", "").Error():                "design.yaml:18:28: wrong (dlq: name of the dead-letter queue)",
+		q.SourceFault("none.such", "wrong", "right").Error():     "design.yaml:18:5: wrong (right)",
+		q.Backend.Fault("region", "wrong", "").Error():           "design.yaml:4:22: wrong (region: AWS region)",
+		p.Backends["app"].Fault("read_env", "wrong", "").Error(): "design.yaml:5:42: wrong (read_env: variable with the DSN for reading)",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)

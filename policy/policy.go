@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"io/fs"
 	"regexp"
 	"time"
 
@@ -25,8 +24,8 @@ type Policy struct {
 	Queues   map[string]*Queue
 	Warnings []Fault // of loading; Check has more
 
-	doc  *document
-	mode fs.FileMode // of the policy file; 0 if unknown
+	doc   *document
+	loose []Fault // of files that others may change
 }
 
 // File is one file that the policy consists of, as it was read.
@@ -180,5 +179,5 @@ func (q *Queue) SourceFault(key, why, hint string) Fault {
 
 func (p *Policy) faultAt(path, why, hint string) Fault {
 	at := p.doc.where(path)
-	return Fault{File: p.doc.file, Line: at.line, Column: at.column, Why: why, Hint: hint}
+	return Fault{File: p.doc.file, Line: at.line, Column: at.column, Why: why, Hint: or(hint, p.doc.about(path))}
 }

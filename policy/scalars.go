@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,38 +16,40 @@ func (d *document) text(n *yaml.Node, path string, tag reflect.StructTag) bool {
 	}
 	words, limited := tag.Lookup("enum")
 	if known := strings.Split(words, ","); limited && !slices.Contains(known, n.Value) {
-		d.fault(path, fmt.Sprintf("%q is not a value of %s", n.Value, named(path)), suggest(n.Value, known))
+		d.fault(path, fmt.Sprintf("%s is not a value of %s", quote(n.Value), named(path)), suggest(n.Value, known))
 		return false
 	}
 	return true
 }
 
+// maxInt bounds every number of a policy, so that sums of them cannot overflow.
+const maxInt = 1_000_000_000
+
 func (d *document) integer(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {
 	if !d.tagged(n, path, "a whole number", "!!int") {
 		return
 	}
-	i, err := strconv.ParseInt(n.Value, 10, 64)
-	if err != nil || v.OverflowInt(i) {
-		d.fault(path, fmt.Sprintf("%q is not a decimal number in range", last(path)), "")
+	i, ok := decimal(n.Value)
+	if !ok {
+		d.fault(path, fmt.Sprintf("%q is not a whole number up to %d", last(path), maxInt), "write it in digits, with no sign in front, no leading 0 and no _")
 		return
 	}
 	if least, err := strconv.ParseInt(tag.Get("min"), 10, 64); err == nil && i < least {
 		d.fault(path, fmt.Sprintf("%q must be at least %d", last(path), least), "leave the key out for its default")
 		return
 	}
+	if v.OverflowInt(i) {
+		d.fault(path, fmt.Sprintf("%q is too large", last(path)), "")
+		return
+	}
 	v.SetInt(i)
 }
 
-func (d *document) float(n *yaml.Node, v reflect.Value, path string) {
-	if !d.tagged(n, path, "a number", "!!int", "!!float") {
-		return
-	}
-	f, err := strconv.ParseFloat(n.Value, 64)
-	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		d.fault(path, fmt.Sprintf("%q is not a number", last(path)), "")
-		return
-	}
-	v.SetFloat(f)
+// decimal reads a number as everybody reads it: to YAML 010 is 8 for some and 10
+// for others.
+func decimal(s string) (int64, bool) {
+	i, err := strconv.ParseInt(s, 10, 64)
+	return i, err == nil && strconv.FormatInt(i, 10) == s && i <= maxInt && i >= -maxInt
 }
 
 func (d *document) scalar(n *yaml.Node, path, want string) bool {

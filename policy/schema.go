@@ -18,7 +18,7 @@ type object map[string]any
 
 const (
 	namePattern     = `^[a-z0-9][a-z0-9_.-]{0,62}$`
-	durationPattern = `^([0-9]+d|([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+)$`
+	durationPattern = `^([1-9][0-9]{0,4}d|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
 	ratePattern     = `^[0-9]+(\.[0-9]+)?/[smh]$`
 	timePattern     = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?$`
 )
@@ -81,7 +81,7 @@ func schemaOf(t reflect.Type, tag reflect.StructTag) object {
 	case reflect.TypeFor[*yaml.Node]():
 		return object{"type": "object"}
 	case reflect.TypeFor[*regexp.Regexp]():
-		return object{"type": "string", "format": "regex"}
+		return object{"type": "string", "minLength": 1} // no "format": editors know other expressions than RE2
 	case reflect.TypeFor[time.Duration]():
 		return pattern(durationPattern)
 	case reflect.TypeFor[rate]():
@@ -92,17 +92,21 @@ func schemaOf(t reflect.Type, tag reflect.StructTag) object {
 		return object{"anyOf": []any{object{"enum": []string{"reset", "keep"}}, object{"type": "integer", "minimum": 0, "maximum": 1000}}}
 	case reflect.TypeFor[oneOrMore]():
 		text := object{"type": "string", "minLength": 1}
-		return object{"anyOf": []any{text, object{"type": "array", "items": text, "minItems": 1}}}
+		return object{"anyOf": []any{text, object{"type": "array", "items": text, "minItems": 1, "maxItems": maxItems, "uniqueItems": true}}}
 	}
 	switch p := reflect.PointerTo(t); {
 	case p.Implements(reflect.TypeFor[yaml.Unmarshaler]()):
-		scalar := object{"type": []string{"string", "number", "boolean", "null"}}
+		types := []string{"string", "number", "boolean"}
+		if tag.Get("null") == "true" {
+			types = append(types, "null")
+		}
+		scalar := object{"type": types}
 		if t.Kind() == reflect.Struct && !fieldsOf(t).tagged() {
 			return object{"anyOf": []any{scalar, object{"type": "object"}}}
 		}
 		return object{"anyOf": []any{scalar, schemaByKind(t, tag)}}
 	case p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
-		return object{"type": []string{"string", "number", "boolean"}}
+		return object{"type": "string", "minLength": 1}
 	}
 	return schemaByKind(t, tag)
 }
@@ -118,11 +122,13 @@ func schemaByKind(t reflect.Type, tag reflect.StructTag) object {
 	case reflect.Map:
 		return object{"type": "object", "additionalProperties": schemaOf(t.Elem(), tag)}
 	case reflect.Slice:
-		return object{"type": "array", "items": schemaOf(t.Elem(), tag)}
+		list := object{"type": "array", "items": schemaOf(t.Elem(), tag), "maxItems": maxItems}
+		if tag.Get("unique") == "true" {
+			list["uniqueItems"] = true
+		}
+		return list
 	case reflect.Bool:
 		return object{"type": "boolean"}
-	case reflect.Float64, reflect.Float32:
-		return object{"type": "number"}
 	case reflect.String:
 		s := object{"type": "string"}
 		if words, limited := tag.Lookup("enum"); limited {
@@ -130,7 +136,7 @@ func schemaByKind(t reflect.Type, tag reflect.StructTag) object {
 		}
 		return s
 	}
-	s := object{"type": "integer"}
+	s := object{"type": "integer", "maximum": maxInt}
 	if least, err := strconv.Atoi(tag.Get("min")); err == nil {
 		s["minimum"] = least
 	}

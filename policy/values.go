@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -11,24 +9,57 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ParseDuration reads a positive duration: what time.ParseDuration reads, or
-// whole days as in "30d".
+// hinted is an error that brings its hint.
+type hinted struct{ why, hint string }
+
+func (h *hinted) Error() string { return h.why }
+
+// longest bounds durations, so that no time plus one of them is out of range.
+const longest = 36500 * 24 * time.Hour
+
+// ParseDuration reads a positive duration of at most 100 years: hours, minutes,
+// seconds and milliseconds as time.ParseDuration reads them, such as 1h30m, or
+// whole days as in 30d.
 func ParseDuration(s string) (time.Duration, error) {
-	const form = "not a duration such as 30s, 10m, 24h or 30d"
-	d, err := time.ParseDuration(s)
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, atoi := strconv.Atoi(days)
-		if atoi == nil && n > 0 && n <= 36500 {
-			d, err = time.Duration(n)*24*time.Hour, nil
+	bad := func(why string) (time.Duration, error) {
+		return 0, &hinted{why, "write 30s, 10m, 24h, 1h30m or whole days as in 30d"}
+	}
+	d, ok := days(s)
+	if !ok {
+		var err error
+		if d, err = time.ParseDuration(s); err != nil || !plainDuration(s) {
+			return bad("not a duration")
 		}
 	}
 	switch {
-	case err != nil:
-		return 0, errors.New(form)
 	case d <= 0:
-		return 0, errors.New("a duration must be longer than nothing")
+		return bad("a duration must be longer than nothing")
+	case d > longest:
+		return bad("a duration is at most 36500d")
 	}
 	return d, nil
+}
+
+// days reads "30d". More than fit into a duration are not read.
+func days(s string) (time.Duration, bool) {
+	number, ok := strings.CutSuffix(s, "d")
+	n, isNumber := decimal(number)
+	return time.Duration(n) * 24 * time.Hour, ok && isNumber && n >= 0 && n < 100_000
+}
+
+// plainDuration holds for durations that are spelled with digits and h, m, s or
+// ms alone: no sign, no point without a digit on both sides.
+func plainDuration(s string) bool {
+	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	for i, c := range []byte(s) {
+		switch {
+		case digit(i), c == 'h', c == 'm', c == 's':
+		case c == '.' && digit(i-1) && digit(i+1):
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // short prints a duration as a policy would write it.
@@ -53,13 +84,17 @@ func short(d time.Duration) string {
 // rate is a number of messages a second, written "5/s", "30/m" or "100/h".
 type rate float64
 
-// UnmarshalText reads the form above.
+// UnmarshalText reads the form above. What is slower than 0.01/h is refused: the
+// time between two messages must stay one that can be counted.
 func (r *rate) UnmarshalText(text []byte) error {
 	number, unit, _ := strings.Cut(string(text), "/")
 	seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
 	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || seconds == 0 || !(n > 0) || n > 1e6 || math.IsInf(n, 0) {
-		return errors.New("not a rate such as 5/s, 30/m or 100/h")
+	if err != nil || seconds == 0 || strings.Trim(number, "0123456789.") != "" || strings.HasPrefix(number, ".") || strings.HasSuffix(number, ".") {
+		return &hinted{"not a rate", "write 5/s, 30/m or 100/h"}
+	}
+	if n < 0.01 || n > 1e6 {
+		return &hinted{"a rate is 0.01 to 1000000 in a second, a minute or an hour", "leave the key out to send as fast as the store takes them"}
 	}
 	*r = rate(n / seconds)
 	return nil
@@ -68,17 +103,15 @@ func (r *rate) UnmarshalText(text []byte) error {
 // Attempts is "reset", "keep" or a number from 0.
 type Attempts string
 
-// UnmarshalText reads the form above.
-func (a *Attempts) UnmarshalText(text []byte) error {
-	s := string(text)
-	if s != "reset" && s != "keep" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 0 || n > 1000 {
-			return errors.New("must be reset, keep or a number up to 1000")
-		}
-		s = strconv.Itoa(n)
+// UnmarshalYAML reads the form above.
+func (a *Attempts) UnmarshalYAML(n *yaml.Node) error {
+	i, number := decimal(n.Value)
+	number = number && n.Tag == "!!int" && i >= 0 && i <= 1000
+	word := n.Tag == "!!str" && (n.Value == "reset" || n.Value == "keep")
+	if n.Kind != yaml.ScalarNode || !number && !word {
+		return &hinted{"must be reset, keep or a number up to 1000", "reset begins anew, keep leaves the count as it is"}
 	}
-	*a = Attempts(s)
+	*a = Attempts(n.Value)
 	return nil
 }
 
@@ -92,11 +125,11 @@ func (o *oneOrMore) UnmarshalYAML(n *yaml.Node) error {
 		nodes = n.Content
 	}
 	if len(nodes) == 0 {
-		return errors.New("an empty list takes nothing; leave the key out")
+		return &hinted{"an empty list takes nothing", "leave the key out"}
 	}
 	for _, item := range nodes {
 		if item.Kind != yaml.ScalarNode || item.Tag != "!!str" || item.Value == "" {
-			return errors.New("must be text or a list of texts; put numbers in quotes")
+			return &hinted{"must be a text or a list of texts", "put numbers, true and false in quotes"}
 		}
 		*o = append(*o, item.Value)
 	}

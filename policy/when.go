@@ -9,9 +9,9 @@ import (
 
 // When is the condition of a rule: every part that is set must hold.
 type When struct {
-	Error    oneOrMore `yaml:"error" doc:"class of the error: permanent, transient, not_failed, unknown; one or a list"`
-	Code     oneOrMore `yaml:"code" doc:"code from errors, or the store's own; one or a list"`
-	Job      oneOrMore `yaml:"job" doc:"job name, a * at the end stands for any ending; one or a list"`
+	Error    oneOrMore `yaml:"error" unique:"true" doc:"class of the error: permanent, transient, not_failed, unknown; one or a list"`
+	Code     oneOrMore `yaml:"code" unique:"true" doc:"code from errors, or the store's own; one or a list"`
+	Job      oneOrMore `yaml:"job" unique:"true" doc:"job name, a * at the end stands for any ending; one or a list"`
 	Replays  *Range    `yaml:"replays" doc:"how often it was redriven before"`
 	Attempts *Range    `yaml:"attempts" doc:"how often the worker tried it"`
 	Age      *Span     `yaml:"age" doc:"time since it died"`

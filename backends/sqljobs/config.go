@@ -83,16 +83,16 @@ type Redrive struct {
 
 // Update sets columns of the dead row. The attempts are set by the order.
 type Update struct {
-	Set map[string]Value `yaml:"set" doc:"Column: value. A value is a scalar, null, {now: true} or {sql: EXPRESSION}."`
+	Set map[string]Value `yaml:"set" null:"true" doc:"Column: value. A value is a scalar, null, {now: true} or {sql: EXPRESSION}."`
 }
 
 // Insert makes a new row of the dead one.
 type Insert struct {
 	Into      Table             `yaml:"into" doc:"The table that workers read."`
 	Columns   map[string]string `yaml:"columns" doc:"Target column: column of the dead row."`
-	Set       map[string]Value  `yaml:"set" doc:"Target column: value."`
+	Set       map[string]Value  `yaml:"set" null:"true" doc:"Target column: value."`
 	Returning Columns           `yaml:"returning" doc:"The id column, or columns, of the new row."`
-	Mark      map[string]Value  `yaml:"mark" doc:"Columns of the dead row that say that it was redriven."`
+	Mark      map[string]Value  `yaml:"mark" null:"true" doc:"Columns of the dead row that say that it was redriven."`
 	Delete    bool              `yaml:"delete" doc:"Delete the dead row instead, where the library itself does so."`
 }
 

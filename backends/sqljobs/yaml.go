@@ -15,13 +15,22 @@ import (
 // here.
 func scalarOr(n *yaml.Node, scalar *string, whole any) error {
 	if n.Kind == yaml.ScalarNode {
-		*scalar = n.Value
-		return nil
+		return oneName(n, scalar)
 	}
 	if err := known(n, reflect.TypeOf(whole).Elem()); err != nil {
 		return err
 	}
 	return n.Decode(whole)
+}
+
+// oneName takes no number for a name: 7 and 07 would be two columns to some and one
+// to others.
+func oneName(n *yaml.Node, into *string) error {
+	if n.ShortTag() != "!!str" {
+		return fmt.Errorf("line %d: a name is expected; put it in quotes", n.Line)
+	}
+	*into = n.Value
+	return nil
 }
 
 func known(n *yaml.Node, t reflect.Type) error {
@@ -48,8 +57,8 @@ func (c *Columns) UnmarshalYAML(n *yaml.Node) error { return names(n, (*[]string
 
 func names(n *yaml.Node, into *[]string) error {
 	if n.Kind == yaml.ScalarNode {
-		*into = []string{n.Value}
-		return nil
+		*into = make([]string, 1)
+		return oneName(n, &(*into)[0])
 	}
 	return n.Decode(into)
 }
@@ -61,8 +70,10 @@ type Table []string
 // contain a dot.
 func (t *Table) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
-		*t = strings.Split(n.Value, ".")
-		return nil
+		var name string
+		err := oneName(n, &name)
+		*t = strings.Split(name, ".")
+		return err
 	}
 	return n.Decode((*[]string)(t))
 }

@@ -106,13 +106,10 @@ func (a *app) printChecked(c checked) error {
 	return nil
 }
 
-// printFault prints "file:line: why", which editors can jump to.
+// printFault prints "file:line:column: why", which editors can jump to.
 func (a *app) printFault(s style, lead string, f fault) {
-	at := oneLine(f.File)
-	if f.Line > 0 {
-		at = fmt.Sprintf("%s:%d", at, f.Line)
-	}
-	a.printf("%s: %s\n", a.onOut(s, at), lead+oneLine(f.Why))
+	place := policy.Fault{File: f.File, Line: f.Line, Column: f.Column}.Place()
+	a.printf("%s: %s\n", a.onOut(s, oneLine(place)), lead+oneLine(f.Why))
 	if f.Hint != "" {
 		a.printf("  %s\n", a.onOut(dim, "hint: "+oneLine(f.Hint)))
 	}
@@ -125,7 +122,7 @@ func policyError(err error) error {
 		return err
 	}
 	first := faults.All[0]
-	f := fail(exitFailed, "the policy does not load: %s", policy.Fault{File: first.File, Line: first.Line, Why: first.Why})
+	f := fail(exitFailed, "the policy does not load: %s", policy.Fault{File: first.File, Line: first.Line, Column: first.Column, Why: first.Why})
 	if first.Hint != "" {
 		f = f.hint("%s", first.Hint)
 	}

@@ -30,7 +30,7 @@ func (s *session) doctor(ctx context.Context) []Finding {
 			"enforced mode, a service under a user of its own, is not built yet"},
 	}
 	for _, w := range policy.Check(c.pol, c.s.g.o.Clock()) {
-		f = append(f, Finding{LevelWarning, fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Why), w.Hint})
+		f = append(f, Finding{LevelWarning, w.Place() + ": " + w.Why, w.Hint})
 	}
 	f = append(f, c.doctorLedger(ctx)...)
 	places := map[string]string{}
