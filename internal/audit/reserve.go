@@ -2,7 +2,10 @@ package audit
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/durable"
@@ -20,8 +23,8 @@ func (l *Log) holdReserve(dir *durable.Folder, batch []*request) error {
 	if !slices.ContainsFunc(batch, func(r *request) bool { return !r.kept() }) {
 		return nil
 	}
-	names, err := dir.Names()
-	if err != nil || slices.Contains(names, reserveName) {
+	held, err := holds(dir)
+	if held || err != nil {
 		return err
 	}
 	data := make([]byte, reserveBytes)
@@ -30,6 +33,21 @@ func (l *Log) holdReserve(dir *durable.Folder, batch []*request) error {
 		return fmt.Errorf("holding space for outcomes: %w", err)
 	}
 	return nil
+}
+
+// holds says whether the space is held back. What stands in its place and holds
+// nothing is an error, or is replaced.
+func holds(dir *durable.Folder) (bool, error) {
+	file, err := dir.OpenFile(reserveName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	return err == nil && info.Size() >= reserveBytes, err
 }
 
 // FreeReserve gives the space that is held back to the disk: for a record that

@@ -86,7 +86,11 @@ func notStarted(row ledger.Plan, err error) error {
 	} else if isMove(err) {
 		code = CodeElsewhere
 	}
-	return refuse(code, "Request %s was not started: %s.", row.ID, reasonOf(err)).because(err)
+	r := refuse(code, "Request %s was not started: %s.", row.ID, reasonOf(err)).because(err)
+	if unsafe, ok := errors.AsType[*durable.Unsafe](err); ok {
+		r.Hint = unsafe.Path + ": " + unsafe.Hint
+	}
+	return r
 }
 
 // runRefusal says how far a run came. state is "" if it never had the plan.

@@ -2,12 +2,15 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/approval"
+	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 	"github.com/redrive-mcp/redrive-mcp/internal/plan"
 	"github.com/redrive-mcp/redrive-mcp/policy"
@@ -31,8 +34,11 @@ type warrant struct {
 // paper reads the plan as it was frozen.
 func (c *call) paper(row ledger.Plan) (*warrant, error) {
 	data, err := c.st.log.GetObject(row.Digest)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, audit.ErrDamaged):
 		return nil, voidError{"its frozen bytes are not beside the log"}
+	case err != nil: // it can be mended, and the plan is what it was
+		return nil, err
 	}
 	if string(data) != string(row.Bytes) || plan.Digest(row.Bytes) != row.Digest {
 		return nil, voidError{"the ledger holds other bytes than those that were frozen"}
