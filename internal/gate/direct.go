@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 )
 
@@ -15,9 +14,8 @@ func (c *call) takeBack(ctx context.Context, row ledger.Plan, why error) error {
 	if _, err := c.st.ledger.Cancel(ctx, row.ID, "not started: "+oneLine(reasonOf(why), 200)); err != nil {
 		return errors.Join(why, err)
 	}
-	rec := c.record(audit.PhaseCancel)
-	rec.Plan, rec.Why = row.Digest, c.clean(why.Error())
-	if _, err := c.st.log.Append(ctx, rec); err != nil {
+	row.State, row.Why = ledger.Cancelled, c.clean(why.Error())
+	if err := c.tell(ctx, row.ID, row.State, c.endOf(row, c.record(""))); err != nil {
 		return errors.Join(why, err)
 	}
 	return why

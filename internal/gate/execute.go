@@ -62,13 +62,18 @@ func (c *call) cannotRun(ctx context.Context, row ledger.Plan, err error) error 
 	ctx = context.WithoutCancel(ctx)
 	rec := c.record(audit.PhaseOutcome)
 	rec.Plan, rec.Queue, rec.Outcome, rec.Why = row.Digest, row.Queue, "not started", c.clean(err.Error())
-	if _, aerr := c.st.log.Append(ctx, rec); aerr != nil {
-		return auditRefusal(aerr, err)
-	}
+	var aerr error
 	if _, void := errors.AsType[voidError](err); void && row.State == ledger.Approved {
 		if verr := c.st.ledger.Void(ctx, row.ID, err.Error()); verr != nil {
 			return errors.Join(err, verr)
 		}
+		rec.Outcome = string(ledger.Void)
+		aerr = c.tell(ctx, row.ID, ledger.Void, rec)
+	} else {
+		_, aerr = c.st.log.Append(ctx, rec)
+	}
+	if aerr != nil {
+		return auditRefusal(errors.Join(err, aerr))
 	}
 	if _, ok := errors.AsType[*Refusal](err); ok {
 		return err

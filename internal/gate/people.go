@@ -41,6 +41,9 @@ func (c *call) run(ctx context.Context, id string, progress func(RequestResult))
 	case row.State != ledger.Approved && row.State != ledger.Running && row.State != ledger.Stopping:
 		return nil, refuse(CodeNothing, "Request %s is %s; there is nothing to run.", row.ID, row.State)
 	}
+	if err := c.tellRequest(ctx, row); err != nil {
+		return nil, err
+	}
 	live := context.WithoutCancel(ctx)
 	report := func() {
 		if progress == nil {
@@ -164,17 +167,40 @@ func (c *call) settle(ctx context.Context, id string, ids []string, sent bool, r
 	}
 	rec.Plan, rec.Queue, rec.Why = row.Digest, row.Queue, c.clean(reason)
 	rec.Args = append(rec.Args, audit.Arg{Key: "sent", Value: sent})
-	if _, err := c.st.log.Append(ctx, rec); err != nil {
-		return nil, auditRefusal(err)
+	err = c.st.ledger.Settle(ctx, row.ID, outs)
+	if isMove(err) {
+		return nil, refuse(CodeState, "Somebody else has settled messages of request %s meanwhile. Look at it again.", row.ID).because(err)
 	}
-	if err := c.st.ledger.Settle(ctx, row.ID, outs); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if row, err = c.st.ledger.Get(ctx, row.ID); err != nil {
+	if row, err = c.settled(ctx, row.ID, outs, rec); err != nil {
 		return nil, err
 	}
 	res, err := c.result(ctx, row, false)
 	return &res, err
+}
+
+// settled writes a person's word to the log, and the end of the plan if that was
+// the last. What cannot be written now is untold.
+func (c *call) settled(ctx context.Context, id string, outs []backends.Outcome, rec audit.Record) (ledger.Plan, error) {
+	row, err := c.st.ledger.Get(ctx, id)
+	if err != nil {
+		return row, err
+	}
+	recs := []audit.Record{rec}
+	if row.State != row.Logged && !row.State.Open() {
+		recs = append(recs, c.endOf(row, c.record("")))
+	}
+	head, err := c.st.log.Append(ctx, recs...)
+	if err != nil {
+		return row, lateRefusal(fmt.Sprintf("What you said about request %s counts", id), err)
+	}
+	err = c.st.ledger.Audited(ctx, id, outs, headOf(head))
+	if err == nil && len(recs) > 1 {
+		err = c.st.ledger.Told(ctx, id, row.State, headOf(head))
+	}
+	return row, err
 }
 
 // goFile must exist for anything to be sent. Stopping removes it, which a full

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 	"github.com/redrive-mcp/redrive-mcp/internal/plan"
 	"github.com/redrive-mcp/redrive-mcp/policy"
@@ -104,9 +103,6 @@ func (c *call) place(ctx context.Context, d *draft) (*RequestResult, error) {
 		return nil, createRefusal(d, err)
 	}
 	live := context.WithoutCancel(ctx)
-	if err := c.st.ledger.Snapshot(live, row.ID, d.befores, c.pol.Defaults.Snapshots.Keep); err != nil {
-		return nil, c.takeBack(live, row, err)
-	}
 	if err := c.recordPlan(live, d, row, p); err != nil {
 		return nil, c.takeBack(live, row, auditRefusal(err))
 	}
@@ -140,7 +136,8 @@ func (c *call) keep(ctx context.Context, d *draft) (row ledger.Plan, p *plan.Pla
 	}
 	row = ledger.Plan{ID: p.ID, Digest: digest, Bytes: data, Queue: p.Queue, Letters: d.t.at.Letters(), Physical: p.Physical, Mode: p.Mode,
 		State: ledger.Pending, Kind: c.caller.Kind, Principal: c.caller.Principal, Session: c.caller.Session,
-		Same: d.args.same(), Idem: d.args.IdempotencyKey, Created: p.Created, Expires: p.Expires, NotAfter: p.NotAfter}
+		Same: d.args.same(), Idem: d.args.IdempotencyKey, Created: p.Created, Expires: p.Expires, NotAfter: p.NotAfter,
+		Keep: c.pol.Defaults.Snapshots.Keep}
 	if d.effect == policy.Direct {
 		row.State = ledger.Approved
 	}
@@ -222,20 +219,13 @@ func (d *draft) secrets() ([]byte, error) {
 }
 
 func (c *call) recordPlan(ctx context.Context, d *draft, row ledger.Plan, p *plan.Plan) error {
-	rec := c.record(audit.PhasePlan)
-	rec.Plan, rec.Rule, rec.Effect, rec.Outcome = row.Digest, p.Rule, p.Mode, row.ID
-	for _, it := range p.Items {
-		rec.Items = append(rec.Items, audit.Item{N: it.N, ID: it.ID, Commit: it.Before})
-	}
-	recs := []audit.Record{rec}
-	if d.replace != nil {
-		old := c.record(audit.PhaseCancel)
-		old.Queue, old.Plan, old.Why = d.replace.Queue, d.replace.Digest, "superseded by "+row.ID
-		recs = append(recs, old)
-	}
-	head, err := c.st.log.Append(ctx, recs...)
-	if err != nil {
+	if err := c.tell(ctx, row.ID, row.State, planRecord(c.record(""), row, p)); err != nil {
 		return err
 	}
-	return c.st.ledger.SetHead(ctx, ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash})
+	if d.replace == nil {
+		return nil
+	}
+	old := *d.replace
+	old.State, old.Why = ledger.Cancelled, "superseded by "+row.ID
+	return c.tell(ctx, old.ID, old.State, c.endOf(old, c.record("")))
 }

@@ -105,7 +105,6 @@ type draft struct {
 	claims  map[string]string
 	denied  map[string][]ledger.Denial
 	items   []ledger.Item
-	befores map[int][]byte // original bodies of what is patched
 	leftOut map[string]int
 	why     []ItemWhy // the first letters left out or refused
 	more    int       // letters of the group that are too many to be weighed
@@ -131,6 +130,9 @@ func (c *call) request(ctx context.Context, args RedriveArgs, sel choice, fixAt 
 	if res, err := c.again(ctx, args); res != nil || err != nil {
 		return res, err
 	}
+	if err := c.upToDate(ctx); err != nil {
+		return nil, err
+	}
 	t, err := c.open(ctx, args.Queue)
 	if err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func (c *call) request(ctx context.Context, args RedriveArgs, sel choice, fixAt 
 	if err := c.alone(ctx, c.pol, args.Queue, t.at); err != nil {
 		return nil, err
 	}
-	d := &draft{t: t, args: args, sel: sel, fixAt: fixAt, leftOut: map[string]int{}, paths: map[string]bool{}, befores: map[int][]byte{}, effect: policy.Direct}
+	d := &draft{t: t, args: args, sel: sel, fixAt: fixAt, leftOut: map[string]int{}, paths: map[string]bool{}, effect: policy.Direct}
 	if err := c.prepare(ctx, d); err != nil {
 		return nil, err
 	}

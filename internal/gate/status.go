@@ -241,8 +241,10 @@ func (c *call) cancel(ctx context.Context, args CancelArgs) (*StatusResult, erro
 	if args.Reason != "" {
 		why += ": " + quote(c.clean(args.Reason))
 	}
-	err = c.withRoom(func() error {
-		_, err := c.st.ledger.Cancel(ctx, row.ID, oneLine(why, 200))
+	why = oneLine(why, 200)
+	var to ledger.State
+	err = c.withRoom(func() (err error) {
+		to, err = c.st.ledger.Cancel(ctx, row.ID, why)
 		return err
 	})
 	if isMove(err) {
@@ -253,8 +255,13 @@ func (c *call) cancel(ctx context.Context, args CancelArgs) (*StatusResult, erro
 	}
 	rec := c.record(audit.PhaseCancel)
 	rec.Plan, rec.Queue, rec.Why = row.Digest, row.Queue, why
-	if _, err := c.st.log.Append(ctx, rec); err != nil {
-		return nil, auditRefusal(err)
+	if to == ledger.Cancelled {
+		err = c.tell(ctx, row.ID, to, rec)
+	} else {
+		_, err = c.st.log.Append(ctx, rec) // its run will tell how it ends
+	}
+	if err != nil {
+		return nil, lateRefusal(fmt.Sprintf("Request %s is %s", row.ID, to), err)
 	}
 	return c.get(ctx, row.ID, false)
 }

@@ -4,21 +4,32 @@ import (
 	"context"
 	"time"
 
-	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 )
 
-// tidy ends what is over: requests whose time is up, and direct redrives whose
-// session has gone. A person's look must not fail because the disk is full.
+// tidy ends what is over, requests whose time is up and direct redrives whose
+// session has gone, and writes what the log still lacks. A person's look must not
+// fail because the disk is full.
 func (c *call) tidy(ctx context.Context) error {
-	err := c.withRoom(func() error { return c.expire(ctx) })
+	err := c.withRoom(func() error { return c.upToDate(ctx) })
 	if err == nil {
 		err = c.settleOrphans(ctx)
+	}
+	if err == nil {
+		err = c.untold(ctx)
 	}
 	if c.urgent && ledger.IsFull(err) {
 		return nil
 	}
 	return err
+}
+
+// upToDate brings the open requests to where time and people have them by now.
+func (c *call) upToDate(ctx context.Context) error {
+	if err := c.unconfirmed(ctx); err != nil {
+		return err
+	}
+	return c.expire(ctx)
 }
 
 // withRoom does f again with the space that is held back, if the disk is full
@@ -42,9 +53,7 @@ func (c *call) expire(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rec := c.record(audit.PhaseOutcome)
-		rec.Plan, rec.Queue, rec.Outcome = row.Digest, row.Queue, string(row.State)
-		if _, err := c.st.log.Append(ctx, rec); err != nil {
+		if err := c.tell(ctx, row.ID, row.State, c.endOf(row, c.record(""))); err != nil {
 			return auditRefusal(err)
 		}
 	}

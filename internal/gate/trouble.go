@@ -33,6 +33,13 @@ func auditRefusal(err error, also ...error) error {
 	return r
 }
 
+// lateRefusal is of a call that was carried out before the log failed. What was
+// done is in the ledger, so untold can write it.
+func lateRefusal(done string, err error) error {
+	return refuse(CodeAudit, "%s, but that could not be written to the audit log yet. Ask a person to run `redrive-mcp doctor`.", done).
+		because(err).hint("the next command after this is mended writes what is missing: %v", err)
+}
+
 // ledgerRefusal puts what keeps the ledger from being written into words. Other
 // errors stay what they are.
 func ledgerRefusal(err error) error {

@@ -57,8 +57,7 @@ func (c *call) weigh(ctx context.Context, d *draft) error {
 type weighed struct {
 	at     int // its place among those that were asked for
 	item   ledger.Item
-	before []byte // the original of what is patched
-	bytes  int    // of what is patched, before and after
+	bytes  int // of what is patched, before and after
 	paths  []string
 	hidden int
 	label  string
@@ -150,7 +149,7 @@ func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, w *weighed, 
 		w.over = d.k.over(l.ID, w.dec.Limits)
 	}
 	if w.item.Body != nil {
-		w.before = slices.Clone(l.Payload.Bytes) // what is borrowed is not kept
+		w.item.Original = slices.Clone(l.Payload.Bytes) // what is borrowed is not kept
 	}
 	return w
 }
@@ -159,9 +158,6 @@ func (c *call) decideOne(d *draft, l *backends.DeadLetter, v *seen, w *weighed, 
 func (d *draft) take(w weighed) {
 	w.item.N = len(d.items)
 	d.items = append(d.items, w.item)
-	if w.item.Body != nil {
-		d.befores[w.item.N] = w.before
-	}
 	for _, p := range w.paths {
 		d.paths[p] = true
 	}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,8 +30,20 @@ func TestExpire(t *testing.T) {
 	wantClaims(t, l, map[string]string{"d": "r-running"}, "a", "b", "c", "d")
 }
 
+// said keeps a decision, and confirms it by a record of the log.
+func said(t testing.TB, l *Ledger, d Decision, to State, until time.Time) error {
+	t.Helper()
+	seq, hash := d.Seq, d.Hash
+	d.Seq, d.Hash = seq-1, ""
+	if err := l.Decide(t.Context(), d); err != nil {
+		return err
+	}
+	_, err := l.Confirm(t.Context(), d, Head{Log: "l", Seq: seq, Hash: hash}, func([]Decision) (State, time.Time, error) { return to, until, nil })
+	return err
+}
+
 func decision(person string, yes bool) Decision {
-	return Decision{Plan: "r-1", Person: person, Digest: "digest of r-1", Proof: "none", Reason: "because", Yes: yes, At: start, Seq: 7, Hash: "h"}
+	return Decision{Plan: "r-1", Person: person, Digest: "digest of r-1", Proof: "none", Reason: "because", Yes: yes, At: start, Seq: 7, Hash: "h-" + person}
 }
 
 func TestDecide(t *testing.T) {
@@ -38,20 +51,20 @@ func TestDecide(t *testing.T) {
 	create(t, l, request("r-1"), letters("a"))
 	other := decision("ana", true)
 	other.Digest = "digest of r-2"
-	wantAs[*MoveError](t, "another digest", l.Decide(t.Context(), other, Approved, time.Time{}))
+	wantAs[*MoveError](t, "another digest", said(t, l, other, Approved, time.Time{}))
 	other.Plan = "r-none"
-	wantIs(t, "no plan", l.Decide(t.Context(), other, Approved, time.Time{}), ErrNoPlan)
+	wantIs(t, "no plan", said(t, l, other, Approved, time.Time{}), ErrNoPlan)
 
-	must(t, l.Decide(t.Context(), decision("ana", true), "", time.Time{}))
+	must(t, said(t, l, decision("ana", true), "", time.Time{}))
 	wantState(t, l, "r-1", Pending)
-	wantIs(t, "the same person", l.Decide(t.Context(), decision("ana", false), Denied, time.Time{}), ErrDecided)
+	wantIs(t, "the same person", said(t, l, decision("ana", false), Denied, time.Time{}), ErrDecided)
 	wantState(t, l, "r-1", Pending)
-	must(t, l.Decide(t.Context(), decision("luis", true), Approved, time.Time{}))
+	must(t, said(t, l, decision("luis", true), Approved, time.Time{}))
 	wantState(t, l, "r-1", Approved)
 	// An approval can still be met by a denial, and that is final.
-	must(t, l.Decide(t.Context(), decision("eve", false), Denied, start.Add(time.Hour)))
+	must(t, said(t, l, decision("eve", false), Denied, start.Add(time.Hour)))
 	wantState(t, l, "r-1", Denied)
-	wantAs[*MoveError](t, "after a denial", l.Decide(t.Context(), decision("bo", true), Approved, time.Time{}))
+	wantAs[*MoveError](t, "after a denial", said(t, l, decision("bo", true), Approved, time.Time{}))
 	wantClaims(t, l, map[string]string{}, "a")
 
 	ds, err := l.Decisions(t.Context(), "r-1")
@@ -63,7 +76,106 @@ func TestDecide(t *testing.T) {
 	clock.add(time.Hour)
 	late := decision("ana", true)
 	late.Plan, late.Digest = "r-late", "digest of r-late"
-	wantAs[*MoveError](t, "after its time", l.Decide(t.Context(), late, Approved, time.Time{}))
+	wantAs[*MoveError](t, "after its time", said(t, l, late, Approved, time.Time{}))
+}
+
+// A decision counts once the log has it, and not before; whoever confirms it
+// second does nothing.
+func TestConfirm(t *testing.T) {
+	l, clock := newLedger(t)
+	create(t, l, request("r-1"), letters("a"))
+	want := func(what string, confirmed, unconfirmed int, s State) {
+		t.Helper()
+		ds, err := l.Decisions(t.Context(), "r-1")
+		must(t, err)
+		un, err := l.Unconfirmed(t.Context())
+		must(t, err)
+		if len(ds) != confirmed || len(un) != unconfirmed {
+			t.Errorf("%s: confirmed %+v, unconfirmed %+v", what, ds, un)
+		}
+		wantState(t, l, "r-1", s)
+	}
+	asked := 0
+	judge := func(ds []Decision) (State, time.Time, error) {
+		asked++
+		if len(ds) < 2 {
+			return "", time.Time{}, nil
+		}
+		return Approved, time.Time{}, nil
+	}
+	confirm := func(d Decision) error {
+		_, err := l.Confirm(t.Context(), d, Head{Log: "l", Seq: d.Seq, Hash: d.Hash}, judge)
+		return err
+	}
+	no, yes, luis := decision("ana", false), decision("ana", true), decision("luis", true)
+	must(t, l.Decide(t.Context(), no))
+	must(t, l.Decide(t.Context(), yes)) // the first attempt died: it may be made anew
+	must(t, l.Decide(t.Context(), luis))
+	want("kept", 0, 2, Pending)
+	wantIs(t, "what was replaced", confirm(no), ErrDecided)
+	must(t, confirm(yes))
+	must(t, confirm(yes))
+	want("one", 1, 1, Pending)
+	if has, err := l.HasDecision(t.Context(), "r-1", "luis"); !has || err != nil {
+		t.Error("an unconfirmed decision is not found")
+	}
+	other := yes
+	other.Hash = "another record"
+	wantIs(t, "by another record", confirm(other), ErrDecided)
+	must(t, confirm(luis))
+	want("both", 2, 0, Approved)
+	if h, err := l.Head(t.Context()); h.Hash != "h-luis" && h.Hash != "h-ana" || err != nil || asked != 2 {
+		t.Errorf("head %+v, %v, judged %d times", h, err, asked)
+	}
+	// The plan has moved on: the decision stays noted, and moves nothing.
+	eve := decision("eve", false)
+	must(t, l.Decide(t.Context(), eve))
+	clock.add(25 * time.Hour)
+	if counts, err := l.Confirm(t.Context(), eve, Head{Log: "l", Seq: 8, Hash: eve.Hash}, judge); counts || err != nil {
+		t.Errorf("late: counts %v, %v", counts, err)
+	}
+	want("late", 3, 0, Expired)
+	// A judge that fails leaves all as it was.
+	create(t, l, request("r-2"), letters("b"))
+	d := Decision{Plan: "r-2", Person: "ana", Digest: "digest of r-2", Yes: true, At: start}
+	execSQL(t, l, `UPDATE plans SET expires = expires * 2, not_after = not_after * 2 WHERE id = 'r-2'`)
+	must(t, l.Decide(t.Context(), d))
+	_, err := l.Confirm(t.Context(), d, Head{Log: "l", Seq: 9, Hash: "h9"}, func([]Decision) (State, time.Time, error) { return Approved, time.Time{}, ErrNewer })
+	wantIs(t, "the judge", err, ErrNewer)
+	if un, _ := l.Unconfirmed(t.Context()); len(un) != 1 {
+		t.Errorf("unconfirmed %+v", un)
+	}
+}
+
+// Of two people who decide at once the second one's yes meets the first one's.
+func TestTwoDecideAtOnce(t *testing.T) {
+	state, clock := newState(t), &frozen{now: start}
+	handles := []*Ledger{openIn(t, state, clock.Now), openIn(t, state, clock.Now)}
+	for i := range 10 {
+		id := fmt.Sprint("r-", i)
+		create(t, handles[0], request(id), letters(id))
+		var wg sync.WaitGroup
+		for k, person := range []string{"ana", "luis"} {
+			wg.Go(func() {
+				d := decision(person, true)
+				d.Plan, d.Digest = id, "digest of "+id
+				if err := handles[k].Decide(t.Context(), d); err != nil {
+					t.Error(err)
+				}
+				_, err := handles[k].Confirm(t.Context(), d, Head{Log: "l", Seq: d.Seq, Hash: d.Hash}, func(ds []Decision) (State, time.Time, error) {
+					if len(ds) == 2 {
+						return Approved, time.Time{}, nil
+					}
+					return "", time.Time{}, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		wantState(t, handles[0], id, Approved)
+	}
 }
 
 func TestDenials(t *testing.T) {
@@ -73,7 +185,7 @@ func TestDenials(t *testing.T) {
 		create(t, l, request(id), items)
 		d := decision("ana", false)
 		d.Plan, d.Digest = id, "digest of "+id
-		must(t, l.Decide(t.Context(), d, Denied, start.Add(until)))
+		must(t, said(t, l, d, Denied, start.Add(until)))
 	}
 	patched := letters("b")
 	patched[0].Body = []byte{}

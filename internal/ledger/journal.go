@@ -18,7 +18,7 @@ func (l *Ledger) Intend(ctx context.Context, plan, run string, fence int64, tick
 		if err := t.spend(plan, len(ns)); err != nil {
 			return err
 		}
-		hit, err := t.spread(spansOf(ns), `UPDATE items SET state = 'intended', ticket = ?4, intended = ?5, at = ?5
+		hit, err := t.spread(spansOf(ns), `UPDATE items SET state = 'intended', ticket = ?4, intended = ?5, at = ?5, owed = 0
 			WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND state = 'claimed' AND open = 1`, plan, ticket, t.now)
 		if err != nil {
 			return err
@@ -41,14 +41,5 @@ func (l *Ledger) Intended(ctx context.Context, plan string, fence int64, h Head)
 			return err
 		}
 		return t.setHead(h)
-	}))
-}
-
-// AuditedPlan notes that the recorded outcomes of a plan are in the audit log
-// too.
-func (l *Ledger) AuditedPlan(ctx context.Context, plan string) error {
-	return wrap("noting that outcomes are audited", l.timed(ctx, func(t *txn) error {
-		_, err := t.Exec(`UPDATE batches SET recorded = 2 WHERE recorded = 1 AND plan = ?`, plan)
-		return err
 	}))
 }

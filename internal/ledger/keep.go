@@ -47,21 +47,20 @@ func (l *Ledger) Patch(ctx context.Context, id string) (p Patch, err error) {
 	return p, wrap("reading a patch", err)
 }
 
-// Snapshot keeps the originals of what a plan changes in place, before it is
-// changed, until keep has passed.
-func (l *Ledger) Snapshot(ctx context.Context, plan string, bodies map[int][]byte, keep time.Duration) error {
-	return wrap("keeping originals of "+plan, l.timed(ctx, func(t *txn) error {
-		if _, err := t.Exec(`DELETE FROM snapshots WHERE expires <= ?`, t.now); err != nil {
+// insertOriginals keeps what a plan changes in place, before it is changed.
+func (t *txn) insertOriginals(p Plan, items []Item) error {
+	if _, err := t.Exec(`DELETE FROM snapshots WHERE expires <= ?`, t.now); err != nil {
+		return err
+	}
+	for _, it := range items {
+		if it.Original == nil {
+			continue
+		}
+		if _, err := t.Exec(`INSERT INTO snapshots(plan, n, body, expires) VALUES (?,?,?,?)`, p.ID, it.N, it.Original, t.now+p.Keep.Microseconds()); err != nil {
 			return err
 		}
-		for n, body := range bodies {
-			if _, err := t.Exec(`INSERT INTO snapshots(plan, n, body, expires) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`,
-				plan, n, body, t.now+keep.Microseconds()); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	}
+	return nil
 }
 
 // Original is the body of an item before a plan changed it, nil if none is kept.
@@ -110,6 +109,9 @@ func (l *Ledger) SetHead(ctx context.Context, h Head) error {
 }
 
 func (t *txn) setHead(h Head) error {
+	if h.Hash == "" {
+		return nil
+	}
 	_, err := t.Exec(`INSERT INTO meta(key, value) VALUES ('head', ?1) ON CONFLICT(key) DO UPDATE SET value = ?1
 		WHERE CAST(value AS INTEGER) < CAST(?1 AS INTEGER)`, fmt.Sprintf("%d %s %s", h.Seq, h.Hash, h.Log))
 	return err

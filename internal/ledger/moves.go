@@ -46,37 +46,43 @@ func (t *txn) release(id string) error {
 	return err
 }
 
+const dueQuery = `SELECT id FROM plans WHERE ` + isOpen + ` AND (state = 'pending' AND expires <= ?1 OR state IN ('pending','approved') AND not_after <= ?1)`
+
 // expire ends pending plans whose time is up, and approved ones that may no
-// longer send.
-func (t *txn) expire() error {
-	rows, err := t.Query(`SELECT id FROM plans WHERE state = 'pending' AND expires <= ?1 OR state IN ('pending','approved') AND not_after <= ?1`, t.now)
+// longer send. It says which.
+func (t *txn) expire() ([]string, error) {
+	rows, err := t.Query(dueQuery, t.now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	due, err := scanStrings(rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, id := range due {
 		if err := t.move(id, Expired, "its time was up"); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return due, nil
 }
 
-// Expire ends what is due, and says which plans that were.
-func (l *Ledger) Expire(ctx context.Context) ([]string, error) {
+// Expire ends what is due, and says which plans it was that this call ended. It
+// writes only where something is due.
+func (l *Ledger) Expire(ctx context.Context) (due []string, err error) {
 	now, _ := l.Now()
-	rows, err := l.read.QueryContext(ctx, `SELECT id FROM plans WHERE state = 'pending' AND expires <= ?1 OR state IN ('pending','approved') AND not_after <= ?1`, micros(now))
-	if err != nil {
-		return nil, wrap("looking for expired requests", err)
+	rows, err := l.read.QueryContext(ctx, dueQuery, micros(now))
+	if err == nil {
+		due, err = scanStrings(rows)
 	}
-	due, err := scanStrings(rows)
 	if err != nil || len(due) == 0 {
 		return nil, wrap("looking for expired requests", err)
 	}
-	return due, wrap("expiring requests", l.timed(ctx, func(t *txn) error { return t.expire() }))
+	err = l.timed(ctx, func(t *txn) (err error) {
+		due, err = t.expire()
+		return err
+	})
+	return due, wrap("expiring requests", err)
 }
 
 // Cancel withdraws a plan that nobody runs, and asks the executor of a running
@@ -102,54 +108,6 @@ func (l *Ledger) Void(ctx context.Context, id, why string) error {
 	return wrap("voiding "+id, l.timed(ctx, func(t *txn) error { return t.move(id, Void, why) }))
 }
 
-// Decision is what a person said about a plan.
-type Decision struct {
-	Plan, Person, Digest, Proof, Reason string
-	Yes                                 bool
-	At                                  time.Time
-	Seq                                 uint64 // the audit record of this decision
-	Hash                                string
-}
-
-// ErrDecided means that the person has decided about this plan before.
-var ErrDecided = errors.New("this person has already decided about it")
-
-// Decide stores a decision that the audit log already holds, and moves the plan
-// to the state that the decisions amount to ("" leaves it). denyUntil is how
-// long the same request is refused after a denial.
-func (l *Ledger) Decide(ctx context.Context, d Decision, to State, denyUntil time.Time) error {
-	err := l.timed(ctx, func(t *txn) error {
-		if err := t.expire(); err != nil {
-			return err
-		}
-		var state State
-		var digest string
-		if err := t.QueryRow(`SELECT state, digest FROM plans WHERE id = ?`, d.Plan).Scan(&state, &digest); err != nil {
-			return noPlan(err)
-		}
-		if state != Pending && state != Approved || digest != d.Digest {
-			return &MoveError{What: "request " + d.Plan, From: string(state), To: string(to)}
-		}
-		_, err := t.Exec(`INSERT INTO decisions(plan, person, yes, digest, proof, reason, at, seq, hash) VALUES (?,?,?,?,?,?,?,?,?)`,
-			d.Plan, d.Person, d.Yes, d.Digest, d.Proof, d.Reason, micros(d.At), d.Seq, d.Hash)
-		if err != nil {
-			return err
-		}
-		if to == "" || to == state {
-			return nil
-		}
-		if err := t.move(d.Plan, to, d.Reason); err != nil {
-			return err
-		}
-		_, err = t.Exec(`UPDATE plans SET decided = ?2, deny_until = ?3 WHERE id = ?1`, d.Plan, micros(d.At), micros(denyUntil))
-		return err
-	})
-	if err != nil && isDecided(err) {
-		return ErrDecided
-	}
-	return wrap("storing the decision about "+d.Plan, err)
-}
-
 func noPlan(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNoPlan
@@ -172,7 +130,7 @@ func (l *Ledger) Start(ctx context.Context, id, run string, lease time.Duration,
 		if t.lag != nil {
 			return t.lag
 		}
-		if err := t.expire(); err != nil {
+		if _, err := t.expire(); err != nil {
 			return err
 		}
 		var state State

@@ -3,7 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,10 +21,13 @@ import (
 const FileName = "ledger.db"
 
 // schemaVersion is what this build reads and writes (PRAGMA user_version).
-const schemaVersion = 1
+const schemaVersion = 2
 
 //go:embed schema.sql
 var schema string
+
+//go:embed upgrade-*.sql
+var upgrades embed.FS // upgrade-N.sql leads from version N-1 to N
 
 // Clock tells the time. Tests give their own.
 type Clock func() time.Time
@@ -101,33 +104,6 @@ func connect(path string, conns int, wait time.Duration, extra string) (*sql.DB,
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
-}
-
-// migrate brings the schema to this build's version in one transaction. Where
-// there is nothing to do it takes no lock, so that a process that keeps the ledger
-// locked keeps nobody from looking.
-func (l *Ledger) migrate(ctx context.Context) error {
-	version, err := l.version(ctx, l.write)
-	if err == nil && version < schemaVersion {
-		err = l.tx(ctx, func(t *txn) error {
-			if version, err := l.version(ctx, t); err != nil || version == schemaVersion {
-				return err // another process was faster
-			}
-			_, err := t.ExecContext(ctx, schema+";PRAGMA user_version = "+strconv.Itoa(schemaVersion))
-			return err
-		})
-	}
-	return wrap("preparing the ledger", err)
-}
-
-func (l *Ledger) version(ctx context.Context, q queryer) (version int, err error) {
-	if err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, l.locked(err)
-	}
-	if version > schemaVersion {
-		err = fmt.Errorf("%w (schema %d, this build knows %d)", ErrNewer, version, schemaVersion)
-	}
-	return version, err
 }
 
 // Close closes the file.

@@ -81,36 +81,18 @@ func (t *txn) record(plan string, k kind, ns []int) error {
 	}
 	unsent := k.state == backends.Claimed || k.state == backends.Skipped || k.state == backends.Failed
 	for ticket, n := range intended {
-		if ticket == "" {
-			if ticket, err = t.ticketless(plan, spans); err != nil {
-				return err
-			}
-		}
-		if !unsent {
-			n = 0
+		if !unsent || n == 0 {
+			continue
 		}
 		// What was intended and not sent gives its place in the hour's limit back.
-		if _, err := t.Exec(`UPDATE batches SET recorded = 1, n = n - ? WHERE ticket = ?`, n, ticket); err != nil {
+		if _, err := t.Exec(`UPDATE batches SET n = n - ? WHERE ticket = ?`, n, ticket); err != nil {
 			return err
 		}
 	}
-	// An item that goes back to claimed keeps its ticket until the next intent,
-	// so that Unaudited leads to this outcome.
-	_, err = t.spread(spans, `UPDATE items SET state = ?4, code = ?5, open = ?6, at = ?7, intended = iif(?8, 0, intended)
+	_, err = t.spread(spans, `UPDATE items SET state = ?4, code = ?5, open = ?6, at = ?7, owed = 1, intended = iif(?8, 0, intended)
 		WHERE plan = ?3 AND n BETWEEN ?1 AND ?2`,
 		plan, string(k.state), string(k.code), holdsClaim(k.state), t.now, unsent)
 	return err
-}
-
-// ticketless gives items that end without an intent a ticket of their own, which
-// counts nothing, so that Unaudited leads to their outcomes too.
-func (t *txn) ticketless(plan string, spans []span) (ticket string, err error) {
-	ticket = NewID("n")
-	if _, err := t.spread(spans, `UPDATE items SET ticket = ?4 WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND ticket = ''`, plan, ticket); err != nil {
-		return "", err
-	}
-	_, err = t.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) SELECT ?1, id, run, physical, 0, ?2 FROM plans WHERE id = ?3`, ticket, t.now, plan)
-	return ticket, err
 }
 
 // holdsClaim reports whether an item in this state keeps its letter claimed.

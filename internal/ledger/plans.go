@@ -36,19 +36,22 @@ type Plan struct {
 	Run            string
 	Fence          int64
 	Lease          time.Time
+	Logged         State         // what the log was told last, "" for nothing yet
+	Keep           time.Duration // for Create: how long originals are kept
 }
 
 // Item is one message of a plan. Body is nil where the stored body is sent.
 type Item struct {
-	N      int
-	Ref    backends.Ref
-	Salt   [32]byte
-	Body   []byte
-	State  backends.State
-	Ticket string
-	Code   backends.Code
-	NewID  string
-	At     time.Time
+	N        int
+	Ref      backends.Ref
+	Salt     [32]byte
+	Body     []byte
+	Original []byte // for Create: what Body takes the place of
+	State    backends.State
+	Ticket   string
+	Code     backends.Code
+	NewID    string
+	At       time.Time
 }
 
 // Caps bound what may be outstanding.
@@ -73,7 +76,8 @@ type IdemError struct{ Plan string }
 
 func (e *IdemError) Error() string { return "the idempotency key was used for " + e.Plan }
 
-// Create stores a plan with its items and claims its letters, all or nothing.
+// Create stores a plan with its items and their originals, and claims its
+// letters, all or nothing.
 // supersede names plans that are cancelled in the same transaction.
 func (l *Ledger) Create(ctx context.Context, p Plan, items []Item, caps Caps, supersede ...string) error {
 	if err := spelled(items); err != nil {
@@ -86,7 +90,7 @@ func (l *Ledger) Create(ctx context.Context, p Plan, items []Item, caps Caps, su
 		if err := t.sameKey(p); err != nil {
 			return err
 		}
-		if err := t.expire(); err != nil {
+		if _, err := t.expire(); err != nil {
 			return err
 		}
 		for _, id := range supersede {
@@ -104,7 +108,10 @@ func (l *Ledger) Create(ctx context.Context, p Plan, items []Item, caps Caps, su
 		if isUnique(err) {
 			return t.claimed(p, items, err)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return t.insertOriginals(p, items)
 	})
 	if claimed, ok := errors.AsType[*ClaimedError](err); ok {
 		return claimed
@@ -155,7 +162,7 @@ func (t *txn) sameKey(p Plan) error {
 func (t *txn) caps(p Plan, n int, caps Caps) error {
 	if caps.PlansPerQueue > 0 && p.State == Pending {
 		var pending int
-		if err := t.QueryRow(`SELECT count(*) FROM plans WHERE queue = ? AND state = 'pending'`, p.Queue).Scan(&pending); err != nil {
+		if err := t.QueryRow(pendingQuery, p.Queue).Scan(&pending); err != nil {
 			return err
 		}
 		if pending >= caps.PlansPerQueue {
@@ -179,15 +186,23 @@ func (t *txn) caps(p Plan, n int, caps Caps) error {
 // direct plan's own reservation is for items that wait, so it is not counted
 // beside them.
 func (t *txn) spokenFor(physical string) (n int, err error) {
-	err = t.QueryRow(`WITH direct AS (
-			SELECT id FROM plans WHERE physical = ?1 AND mode = 'direct' AND state IN ('approved','running'))
+	err = t.QueryRow(spokenForQuery, physical, t.now-time.Hour.Microseconds()).Scan(&n)
+	return n, err
+}
+
+// isOpen is the condition of the index plans_open: a query that holds it word for
+// word finds the few open plans without reading all that there ever were.
+const isOpen = `state IN ('pending','approved','running','stopping','unknown')`
+
+const (
+	pendingQuery   = `SELECT count(*) FROM plans WHERE ` + isOpen + ` AND queue = ? AND state = 'pending'`
+	spokenForQuery = `WITH direct AS (
+			SELECT id FROM plans WHERE ` + isOpen + ` AND physical = ?1 AND mode = 'direct' AND state IN ('approved','running'))
 		SELECT
 		coalesce((SELECT sum(n) FROM batches WHERE physical = ?1 AND at > ?2), 0) +
 		coalesce((SELECT sum(n) FROM reserved WHERE physical = ?1 AND at > ?2 AND plan NOT IN direct), 0) +
-		(SELECT count(*) FROM items WHERE plan IN direct AND state = 'claimed')`,
-		physical, t.now-time.Hour.Microseconds()).Scan(&n)
-	return n, err
-}
+		(SELECT count(*) FROM items WHERE plan IN direct AND state = 'claimed')`
+)
 
 func (t *txn) insertPlan(p Plan) error {
 	_, err := t.Exec(`INSERT INTO plans(id, digest, bytes, queue, letters, physical, mode, state, kind, principal, session, same, idem, created, expires, not_after, decided)

@@ -6,26 +6,23 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
 const planColumns = `id, digest, bytes, queue, letters, physical, mode, state, why, kind, principal, session, same, idem,
-	created, expires, not_after, decided, ended, run, fence, lease`
+	created, expires, not_after, decided, ended, run, fence, lease, logged`
 
 // Get finds a plan by its id or by a prefix of at least four characters that
 // names one plan only.
 func (l *Ledger) Get(ctx context.Context, id string) (Plan, error) {
-	plans, err := l.query(ctx, `id = ?1 OR length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1`, id)
+	plans, err := l.query(ctx, `id = ?`, id)
+	if err == nil && len(plans) == 0 && len(id) >= 4 {
+		plans, err = l.query(ctx, withPrefix, id) // no id holds a tilde, which sorts behind all that they hold
+	}
 	if err != nil {
 		return Plan{}, wrap("reading request", err)
-	}
-	for _, p := range plans {
-		if p.ID == id {
-			return p, nil
-		}
 	}
 	if len(plans) != 1 {
 		return Plan{}, ErrNoPlan
@@ -33,22 +30,24 @@ func (l *Ledger) Get(ctx context.Context, id string) (Plan, error) {
 	return plans[0], nil
 }
 
-// Find lists plans in these states, oldest first; no state means all.
+const (
+	withPrefix = `id >= ?1 AND id < ?1 || '~'`
+	inStates   = isOpen + ` AND state IN (SELECT value FROM json_each(?))`
+	lastEnded  = `id = (SELECT id FROM plans WHERE queue = ? AND ended > 0 ORDER BY ended DESC LIMIT 1)`
+)
+
+// Find lists plans in these states, each open or unknown, oldest first.
 func (l *Ledger) Find(ctx context.Context, states ...State) ([]Plan, error) {
-	names := make([]string, len(states))
-	for i, s := range states {
-		names[i] = string(s)
-	}
-	arg, err := json.Marshal(names)
+	arg, err := json.Marshal(states)
 	if err != nil {
 		return nil, err
 	}
-	plans, err := l.query(ctx, `?1 = '[]' OR state IN (SELECT value FROM json_each(?1))`, string(arg))
+	plans, err := l.query(ctx, inStates, string(arg))
 	return plans, wrap("listing requests", err)
 }
 
 func (l *Ledger) query(ctx context.Context, where string, args ...any) ([]Plan, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT `+planColumns+` FROM plans WHERE `+where+` ORDER BY created, id`, args...)
+	rows, err := l.read.QueryContext(ctx, planQuery(where), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +63,14 @@ func (l *Ledger) query(ctx context.Context, where string, args ...any) ([]Plan, 
 	return out, rows.Err()
 }
 
+func planQuery(where string) string {
+	return `SELECT ` + planColumns + ` FROM plans WHERE ` + where + ` ORDER BY created, id`
+}
+
 func scanPlan(rows *sql.Rows) (p Plan, err error) {
 	var created, expires, notAfter, decided, ended, lease int64
 	err = rows.Scan(&p.ID, &p.Digest, &p.Bytes, &p.Queue, &p.Letters, &p.Physical, &p.Mode, &p.State, &p.Why, &p.Kind,
-		&p.Principal, &p.Session, &p.Same, &p.Idem, &created, &expires, &notAfter, &decided, &ended, &p.Run, &p.Fence, &lease)
+		&p.Principal, &p.Session, &p.Same, &p.Idem, &created, &expires, &notAfter, &decided, &ended, &p.Run, &p.Fence, &lease, &p.Logged)
 	p.Created, p.Expires, p.NotAfter = fromMicros(created), fromMicros(expires), fromMicros(notAfter)
 	p.Decided, p.Ended, p.Lease = fromMicros(decided), fromMicros(ended), fromMicros(lease)
 	return p, err
@@ -212,26 +215,6 @@ func claims(ctx context.Context, q queryer, letters string, ids []string) (map[s
 	return out, rows.Err()
 }
 
-// Decisions lists what was said about a plan, in order.
-func (l *Ledger) Decisions(ctx context.Context, plan string) ([]Decision, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT plan, person, yes, digest, proof, reason, at, seq, hash FROM decisions WHERE plan = ? ORDER BY at, person`, plan)
-	if err != nil {
-		return nil, wrap("reading decisions", err)
-	}
-	defer rows.Close()
-	var out []Decision
-	for rows.Next() {
-		var d Decision
-		var at int64
-		if err := rows.Scan(&d.Plan, &d.Person, &d.Yes, &d.Digest, &d.Proof, &d.Reason, &at, &d.Seq, &d.Hash); err != nil {
-			return nil, err
-		}
-		d.At = fromMicros(at)
-		out = append(out, d)
-	}
-	return out, rows.Err()
-}
-
 // Denial is a person's no to a letter, with the body that was to be sent.
 type Denial struct {
 	Plan  string
@@ -241,6 +224,9 @@ type Denial struct {
 	Why   string // the person's words
 }
 
+const denialQuery = `SELECT i.id, i.mark, i.body, i.body IS NULL, p.id, p.why, p.deny_until FROM items i CROSS JOIN plans p ON p.id = i.plan
+	WHERE i.open = 0 AND i.intended = 0 AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) AND p.deny_until > ? ORDER BY p.deny_until DESC, p.id`
+
 // Denials are the denials that still hold, by letter, first the one that holds
 // longest.
 func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map[string][]Denial, error) {
@@ -249,8 +235,7 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 		return nil, err
 	}
 	now, _ := l.Now()
-	rows, err := l.read.QueryContext(ctx, `SELECT i.id, i.mark, i.body, i.body IS NULL, p.id, p.why, p.deny_until FROM plans p JOIN items i ON i.plan = p.id
-		WHERE p.deny_until > ? AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) ORDER BY p.deny_until DESC, p.id`, micros(now), letters, string(arg))
+	rows, err := l.read.QueryContext(ctx, denialQuery, letters, string(arg), micros(now))
 	if err != nil {
 		return nil, wrap("looking for denials", err)
 	}
@@ -271,16 +256,6 @@ func (l *Ledger) Denials(ctx context.Context, letters string, ids []string) (map
 	return out, rows.Err()
 }
 
-// Unaudited lists tickets of a plan whose outcomes are in the ledger and not yet
-// in the log: the process died between the two.
-func (l *Ledger) Unaudited(ctx context.Context, plan string) ([]string, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT ticket FROM batches WHERE plan = ? AND recorded = 1`, plan)
-	if err != nil {
-		return nil, wrap("looking for outcomes to audit", err)
-	}
-	return scanStrings(rows)
-}
-
 func scanStrings(rows *sql.Rows) ([]string, error) { return scanAll[string](rows) }
 
 // scanAll reads rows of one column.
@@ -294,10 +269,6 @@ func scanAll[T any](rows *sql.Rows) (out []T, err error) {
 		out = append(out, v)
 	}
 	return out, rows.Err()
-}
-
-func isDecided(err error) bool {
-	return strings.Contains(err.Error(), "UNIQUE constraint failed: decisions")
 }
 
 // ByKey finds a plan by its requester's idempotency key.
@@ -314,7 +285,7 @@ func (l *Ledger) ByKey(ctx context.Context, kind, principal, key string) (Plan, 
 
 // LastEnded is the plan of a queue that ended last, zero if none has.
 func (l *Ledger) LastEnded(ctx context.Context, queue string) (Plan, error) {
-	plans, err := l.query(ctx, `id = (SELECT id FROM plans WHERE queue = ? AND ended > 0 ORDER BY ended DESC LIMIT 1)`, queue)
+	plans, err := l.query(ctx, lastEnded, queue)
 	if err != nil || len(plans) == 0 {
 		return Plan{}, wrap("looking for the last outcome", err)
 	}

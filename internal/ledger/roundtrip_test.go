@@ -70,7 +70,7 @@ func TestIDsThatCannotBeKeptAreRefused(t *testing.T) {
 }
 
 func TestBodies(t *testing.T) {
-	l, _ := newLedger(t)
+	l, clock := newLedger(t)
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
@@ -80,19 +80,24 @@ func TestBodies(t *testing.T) {
 	for i := range items {
 		items[i].Body = bodies[i]
 	}
-	create(t, l, request("r-1"), items)
+	items[1].Original, items[3].Original = []byte{}, all
+	create(t, l, request("r-1", func(p *Plan) { p.Keep = time.Hour }), items)
 	for i, it := range allItems(t, l, "r-1") {
 		if (it.Body == nil) != (bodies[i] == nil) || !bytes.Equal(it.Body, bodies[i]) {
 			t.Errorf("body %d of %d bytes (nil: %v) became %d bytes (nil: %v)", i, len(bodies[i]), bodies[i] == nil, len(it.Body), it.Body == nil)
 		}
 	}
-	must(t, l.Snapshot(t.Context(), "r-1", map[int][]byte{1: {}, 3: all}, time.Hour))
-	must(t, l.Snapshot(t.Context(), "r-1", map[int][]byte{3: []byte("changed since")}, time.Hour))
 	for n, want := range map[int][]byte{0: nil, 1: {}, 3: all} {
 		got, err := l.Original(t.Context(), "r-1", n)
 		if err != nil || (got == nil) != (want == nil) || !bytes.Equal(got, want) {
 			t.Errorf("original %d: %d bytes (nil: %v), %v", n, len(got), got == nil, err)
 		}
+	}
+	// Originals go when their time is up.
+	clock.add(time.Hour)
+	create(t, l, request("r-2", func(p *Plan) { p.Expires, p.NotAfter = start.Add(9*time.Hour), start.Add(9*time.Hour) }), letters("f"))
+	if got, err := l.Original(t.Context(), "r-1", 3); got != nil || err != nil {
+		t.Errorf("kept for too long: %d bytes, %v", len(got), err)
 	}
 }
 
@@ -110,9 +115,9 @@ func TestPlanRoundTrip(t *testing.T) {
 		_, err := l.Get(t.Context(), id)
 		wantIs(t, id, err, ErrNoPlan)
 	}
-	find, err := l.Find(t.Context())
+	find, err := l.Find(t.Context(), Pending, Done)
 	if err != nil || len(find) != 2 {
-		t.Errorf("all: %d, %v", len(find), err)
+		t.Errorf("pending: %d, %v", len(find), err)
 	}
 }
 

@@ -22,11 +22,13 @@ CREATE TABLE plans (
   run        TEXT NOT NULL DEFAULT '',
   fence      INTEGER NOT NULL DEFAULT 0,
   lease      INTEGER NOT NULL DEFAULT 0,
-  deny_until INTEGER NOT NULL DEFAULT 0
+  deny_until INTEGER NOT NULL DEFAULT 0,
+  logged     TEXT NOT NULL DEFAULT '' -- the state that the log was told last, '' for nothing yet
 ) STRICT;
 CREATE INDEX plans_open ON plans(queue, state) WHERE state IN ('pending','approved','running','stopping','unknown');
-CREATE INDEX plans_created ON plans(created);
 CREATE INDEX plans_denied ON plans(deny_until) WHERE deny_until > 0;
+CREATE INDEX plans_untold ON plans(id) WHERE logged = '' OR ended > 0 AND logged <> state;
+CREATE INDEX plans_ended ON plans(queue, ended) WHERE ended > 0;
 CREATE UNIQUE INDEX plans_idem ON plans(kind, principal, idem) WHERE idem <> '';
 
 -- One row a message of a plan. open = 1 while the claim holds.
@@ -46,26 +48,26 @@ CREATE TABLE items (
   new_id   TEXT NOT NULL DEFAULT '',
   intended INTEGER NOT NULL DEFAULT 0,
   at       INTEGER NOT NULL DEFAULT 0,
+  owed     INTEGER NOT NULL DEFAULT 0, -- 1: the outcome is here and not yet in the log
   PRIMARY KEY (plan, n)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX items_claim ON items(letters, id) WHERE open = 1;
 CREATE INDEX items_history ON items(letters, id) WHERE intended > 0;
 CREATE INDEX items_lineage ON items(letters, new_id) WHERE new_id <> '';
+CREATE INDEX items_owed ON items(plan) WHERE owed = 1;
+CREATE INDEX items_released ON items(letters, id) WHERE open = 0 AND intended = 0;
 CREATE INDEX items_unknown ON items(plan) WHERE state = 'unknown';
 
 -- One row a ticket: a batch of items that one receipt of the store covers.
 CREATE TABLE batches (
   ticket    TEXT PRIMARY KEY,
-  plan      TEXT NOT NULL,           -- may be unknown: see Consume
+  plan      TEXT NOT NULL,
   run       TEXT NOT NULL,
   physical  TEXT NOT NULL,
   n         INTEGER NOT NULL,        -- items that count against the hour's limit
-  at        INTEGER NOT NULL,
-  recorded  INTEGER NOT NULL DEFAULT 0, -- 1: outcomes are in the ledger, 2: in the log too
-  CHECK (recorded IN (0, 1, 2))
+  at        INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX batches_spent ON batches(physical, at);
-CREATE INDEX batches_open ON batches(plan) WHERE recorded < 2;
 
 -- What was admitted and not yet intended, one row a running plan.
 CREATE TABLE reserved (
@@ -83,8 +85,8 @@ CREATE TABLE decisions (
   proof  TEXT NOT NULL,
   reason TEXT NOT NULL,
   at     INTEGER NOT NULL,
-  seq    INTEGER NOT NULL,           -- the audit record of this decision
-  hash   TEXT NOT NULL,
+  seq    INTEGER NOT NULL,           -- the log's record of it; before that is written, the newest one
+  hash   TEXT NOT NULL,              -- '' until the log has it: it counts for nothing
   PRIMARY KEY (plan, person)
 ) STRICT, WITHOUT ROWID;
 

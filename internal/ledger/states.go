@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
@@ -31,6 +32,11 @@ func (s State) Open() bool {
 		return true
 	}
 	return false
+}
+
+// Known reports whether it is a state at all.
+func (s State) Known() bool {
+	return s.Open() || slices.Contains([]State{Done, Partial, Halted, Unknown, Denied, Expired, Cancelled, Void}, s)
 }
 
 // planMoves are all moves of a plan; every other pair is an error.
@@ -65,6 +71,29 @@ func CanMove(from, to State) bool { return has(planMoves[from], to) }
 
 // CanMoveItem reports whether an item may go from one state to another.
 func CanMoveItem(from, to backends.State) bool { return has(itemMoves[from], to) }
+
+// Follows reports whether a plan that was in one state can be in another by now.
+func Follows(was, now State) bool { return reaches(planMoves, was, now, nil) }
+
+// ItemFollows reports whether an item that was in one state can be in another by
+// now.
+func ItemFollows(was, now backends.State) bool { return reaches(itemMoves, was, now, nil) }
+
+func reaches[T comparable](moves map[T][]T, from, to T, seen []T) bool {
+	if from == to {
+		return true
+	}
+	if has(seen, from) {
+		return false
+	}
+	seen = append(seen, from)
+	for _, next := range moves[from] {
+		if reaches(moves, next, to, seen) {
+			return true
+		}
+	}
+	return false
+}
 
 func has[T comparable](list []T, want T) bool {
 	for _, v := range list {

@@ -88,3 +88,28 @@ func TestItemMoves(t *testing.T) {
 		}
 	}
 }
+
+func TestFollows(t *testing.T) {
+	for _, c := range []struct {
+		was, now State
+		want     bool
+	}{
+		{Pending, Pending, true}, {Pending, Done, true}, {Approved, Running, true}, {Running, Stopping, true}, {Stopping, Halted, true}, {Unknown, Done, true}, {Pending, Void, true},
+		{Approved, Pending, false}, {Running, Approved, false}, {Stopping, Running, false}, {Done, Running, false}, {Denied, Pending, false}, {Done, Unknown, false}, {Cancelled, Expired, false},
+	} {
+		if got := Follows(c.was, c.now); got != c.want {
+			t.Errorf("%s can be %s by now: %v", c.was, c.now, got)
+		}
+	}
+	for _, c := range []struct {
+		was, now backends.State
+		want     bool
+	}{
+		{backends.Claimed, backends.Done, true}, {backends.Claimed, backends.Intended, true}, {backends.Sent, backends.Done, true}, {backends.Doubtful, backends.Skipped, true},
+		{backends.Done, backends.Intended, false}, {backends.Done, backends.Claimed, false}, {backends.Sent, backends.Intended, false}, {backends.Skipped, backends.Claimed, false}, {backends.Doubtful, backends.Intended, false},
+	} {
+		if got := ItemFollows(c.was, c.now); got != c.want {
+			t.Errorf("%s can be %s by now: %v", c.was, c.now, got)
+		}
+	}
+}

@@ -303,6 +303,27 @@ func TestLeaseIsLost(t *testing.T) {
 	w.wantEnd("the next one", state, ledger.Done, 1, 1, 1)
 }
 
+// An executor that was fenced off stores an outcome and dies before the log has
+// it, while the one that took over records its own: the log gets both.
+func TestOutcomeOfAFencedOffExecutor(t *testing.T) {
+	w := newWorld(t, "a", "b", "gone")
+	w.store.dead["gone"] = false
+	w.store.onEffect = func() {
+		w.store.onEffect = nil
+		old := w.process()
+		defer old.close()
+		row, err := old.ledger.Get(t.Context(), planID)
+		must(t, err)
+		_, err = old.ledger.Record(t.Context(), planID, row.Run, row.Fence, []backends.Outcome{{N: 2, State: backends.Skipped, Code: backends.Gone}})
+		must(t, err)
+	}
+	state, err := w.run()
+	if state != ledger.Halted { // it meets what the other one did
+		t.Errorf("ends as %s, %v", state, err)
+	}
+	w.check("fenced off")
+}
+
 func TestLostExecutorIsNotAdmitted(t *testing.T) {
 	w := newWorld(t, "a")
 	p := w.process()

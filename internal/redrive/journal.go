@@ -139,9 +139,6 @@ func (j *journal) record(ctx context.Context, phase string, outcomes []backends.
 		if err := j.log(ctx, phase, stored, false); err != nil {
 			return err
 		}
-		if err := j.e.Ledger.AuditedPlan(ctx, j.o.Plan); err != nil {
-			return err
-		}
 		if j.o.Progress != nil {
 			j.o.Progress()
 		}
@@ -162,6 +159,8 @@ func (j *journal) store(ctx context.Context, outcomes []backends.Outcome) ([]bac
 	return j.e.Ledger.Record(ctx, j.o.Plan, j.run, j.fence, outcomes)
 }
 
+// log writes outcomes that the ledger has to the log, and notes in the ledger
+// that they are there.
 func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Outcome, recovered bool) error {
 	items := make([]audit.Item, len(outcomes))
 	cause := ""
@@ -171,46 +170,30 @@ func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Out
 			cause = j.o.Redact(o.Cause.Error())
 		}
 	}
-	return j.append(ctx, phase, func(r *audit.Record) {
+	head, err := j.write(ctx, phase, func(r *audit.Record) {
 		r.Items, r.Err = items, cause
 		if recovered {
 			r.Args = []audit.Arg{{Key: "recovered", Value: true}}
 		}
 	})
+	if err != nil {
+		return err
+	}
+	return j.e.Ledger.Audited(ctx, j.o.Plan, outcomes, head)
 }
 
 // auditLeft writes the outcomes that an executor, an earlier one or this one,
 // stored in the ledger and could not write to the log. They are outcomes like
 // others, marked as recovered.
 func (j *journal) auditLeft(ctx context.Context) error {
-	tickets, err := j.e.Ledger.Unaudited(ctx, j.o.Plan)
-	if err != nil || len(tickets) == 0 {
+	outcomes, err := j.e.Ledger.Unaudited(ctx, j.o.Plan)
+	if err != nil || len(outcomes) == 0 {
 		return err
 	}
-	left := map[string]bool{}
-	for _, t := range tickets {
-		left[t] = true
+	if err := j.log(ctx, audit.PhaseOutcome, outcomes, true); err != nil {
+		return fmt.Errorf("recording what was done: %w", err)
 	}
-	var outcomes []backends.Outcome
-	for it, err := range j.e.Ledger.Items(ctx, j.o.Plan) {
-		if err != nil {
-			return err
-		}
-		if left[it.Ticket] && it.State != backends.Intended {
-			outcomes = append(outcomes, backends.Outcome{N: it.N, State: it.State, Code: it.Code, NewID: it.NewID})
-		}
-	}
-	if len(outcomes) > 0 {
-		if err := j.log(ctx, audit.PhaseOutcome, outcomes, true); err != nil {
-			return fmt.Errorf("recording what was done: %w", err)
-		}
-	}
-	return j.e.Ledger.AuditedPlan(ctx, j.o.Plan)
-}
-
-func (j *journal) append(ctx context.Context, phase string, fill func(*audit.Record)) error {
-	_, err := j.write(ctx, phase, fill)
-	return err
+	return nil
 }
 
 // write appends a record of this run to the log.

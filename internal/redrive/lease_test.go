@@ -179,7 +179,14 @@ func TestLimitHoldsForWhoStoodStill(t *testing.T) {
 		w.add(2 * time.Hour)
 		other := w.process()
 		defer other.close()
-		must(t, other.ledger.Consume(t.Context(), "r-other", "x-other", "t-other", physical, []int{0, 1}, w.time()))
+		must(t, other.ledger.Create(t.Context(), ledger.Plan{ID: "r-other", Digest: "other", Bytes: []byte("b"), Queue: "mail", Letters: "toy/jobs", Physical: physical, Mode: "approval",
+			State: ledger.Approved, Kind: "agent", Created: w.time(), Expires: w.time().Add(time.Hour), NotAfter: w.time().Add(time.Hour)},
+			[]ledger.Item{{N: 0, Ref: backends.Ref{ID: "c"}}, {N: 1, Ref: backends.Ref{ID: "d"}}}, ledger.Caps{}))
+		fence, err := other.ledger.Start(t.Context(), "r-other", "x-other", Lease, false)
+		must(t, err)
+		_, err = other.ledger.Reserve(t.Context(), "r-other", fence, physical, 0, 2)
+		must(t, err)
+		must(t, other.ledger.Intend(t.Context(), "r-other", "x-other", fence, "t-other", []int{0, 1}))
 	}
 	state, err := w.run()
 	wantIs(t, err, ErrLimit)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -86,11 +87,7 @@ func (e *Executor) Run(ctx context.Context, store backends.Store, o Order) (ledg
 
 // run1 is one executor's life after it has the plan.
 func (j *journal) run1(ctx context.Context, store backends.Store) (ledger.State, error) {
-	head, err := j.write(ctx, audit.PhaseRun, func(r *audit.Record) { r.Outcome = "started" })
-	if err == nil {
-		err = j.e.Ledger.SetHead(ctx, head)
-	}
-	if err != nil {
+	if err := j.started(ctx); err != nil {
 		return j.finish(ctx, err)
 	}
 	if err := j.auditLeft(ctx); err != nil {
@@ -126,6 +123,19 @@ func (j *journal) sendAll(ctx context.Context, store backends.Store) (halt error
 		}
 	}
 	return halt
+}
+
+// started writes the run to the log. The fence tells later which of a plan's runs
+// a ledger knows of.
+func (j *journal) started(ctx context.Context) error {
+	head, err := j.write(ctx, audit.PhaseRun, func(r *audit.Record) {
+		r.Outcome = "started"
+		r.Args = append(slices.Clip(r.Args), audit.Arg{Key: "fence", Value: j.fence})
+	})
+	if err != nil {
+		return err
+	}
+	return j.e.Ledger.SetHead(ctx, head)
 }
 
 // send gives the store what is still claimed.
@@ -189,9 +199,13 @@ func (j *journal) finish(ctx context.Context, halt error) (ledger.State, error) 
 	if err != nil {
 		return ledger.Running, errors.Join(halt, err)
 	}
-	err = j.append(ctx, audit.PhaseOutcome, func(r *audit.Record) {
+	head, err := j.write(ctx, audit.PhaseOutcome, func(r *audit.Record) {
 		r.Outcome, r.Why = string(state), why
 	})
+	if err == nil {
+		// What is not noted is told the log once more, by whoever comes next.
+		_ = j.e.Ledger.Told(ctx, j.o.Plan, state, head)
+	}
 	if halt != nil {
 		halt = &HaltError{halt}
 	}
