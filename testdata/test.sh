@@ -4,15 +4,23 @@
 #   ./testdata/test.sh                       all checks and all tests
 #   ./testdata/test.sh -run Patch ./policy   arguments go to "go test" instead of ./...
 #
-# It needs Go. What else the tests need, a C compiler for the race detector and a
-# PostgreSQL server, it installs as root on Debian and Ubuntu and otherwise asks
-# for. The server is private, lives in a temporary folder and is gone afterwards.
-# To use another throw-away server, set REDRIVE_TEST_POSTGRES to a superuser's DSN.
+# It needs Go. What else the tests need, a C compiler for the race detector,
+# PostgreSQL and PgBouncer, it installs as root on Debian and Ubuntu and otherwise
+# asks for. The servers are private, live in a temporary folder and are gone
+# afterwards. To use other throw-away servers, set three variables to a
+# superuser's DSN, a URL, each:
+#
+#   REDRIVE_TEST_POSTGRES     a server
+#   REDRIVE_TEST_PG_REPLICA   a streaming replica of it
+#   REDRIVE_TEST_PGBOUNCER    a PgBouncer in front of it, with pool_mode=transaction
+#                             and an auth_query, so that it knows new roles
 #
 # A missing service is a failure, and so is a skipped test.
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. testdata/services/service.sh
 . testdata/services/postgres.sh
+. testdata/services/pgbouncer.sh
 
 failed="" # the steps that failed, for the last line
 step=""   # process group of the step that runs
@@ -34,6 +42,9 @@ cleanup() {
     done
     kill -KILL -- "-$step" 2>/dev/null
   fi
+  bouncer_stop
+  bouncer_allow
+  replica_stop
   postgres_stop
   # A process that was just killed may still write for a moment.
   rm -rf "$work" 2>/dev/null || { sleep 1; rm -rf "$work"; }
@@ -60,18 +71,36 @@ need_compiler() {
   apt_install gcc libc6-dev || die "installing gcc failed"
 }
 
+# given: the servers are the caller's own. Then all of them are.
+given() {
+  local name missing="" others=""
+  for name in REDRIVE_TEST_POSTGRES REDRIVE_TEST_PG_REPLICA REDRIVE_TEST_PGBOUNCER; do
+    if [ -n "${!name:-}" ]; then others="$others $name"; else missing="$missing $name"; fi
+  done
+  [ -n "$others" ] || return
+  [ -z "$missing" ] || die "beside$others the tests need$missing; the head of ./testdata/test.sh says what each is. With none of them set it starts the servers itself."
+  echo "the servers of$others"
+}
+
 need_postgres() {
-  if [ -n "${REDRIVE_TEST_POSTGRES:-}" ]; then
-    echo "PostgreSQL of REDRIVE_TEST_POSTGRES"
-    return
-  fi
   if ! postgres_find >/dev/null; then
-    can_install || die "the tests need a PostgreSQL server, and initdb, postgres and pg_isready were not found.
-Install them (Debian: apt-get install postgresql), or set REDRIVE_TEST_POSTGRES=<superuser DSN of a throw-away server>."
+    can_install || die "the tests need PostgreSQL, and initdb, postgres, pg_isready and pg_basebackup were not found in one folder.
+Install them (Debian: apt-get install postgresql), or set REDRIVE_TEST_POSTGRES, REDRIVE_TEST_PG_REPLICA and REDRIVE_TEST_PGBOUNCER; the head of ./testdata/test.sh says to what."
     echo "installing PostgreSQL"
     postgres_install || die "installing PostgreSQL failed"
   fi
-  postgres_start "$work/pg" || die "PostgreSQL did not start; set REDRIVE_TEST_POSTGRES=<superuser DSN of a throw-away server> to use another."
+  postgres_start "$work/pg" || die "PostgreSQL did not start"
+  replica_start "$work/replica" || die "the replica of PostgreSQL did not start"
+}
+
+need_bouncer() {
+  if ! bouncer_find >/dev/null; then
+    can_install || die "the tests need PgBouncer, and the program pgbouncer was not found.
+Install it (Debian: apt-get install pgbouncer), or set REDRIVE_TEST_POSTGRES, REDRIVE_TEST_PG_REPLICA and REDRIVE_TEST_PGBOUNCER; the head of ./testdata/test.sh says to what."
+    echo "installing PgBouncer"
+    bouncer_install || die "installing PgBouncer failed"
+  fi
+  bouncer_start "$work/bouncer" || die "PgBouncer did not start"
 }
 
 # --- the steps
@@ -117,7 +146,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/redrive-test.XXXXXX") || exit 1
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-chmod 711 "$work" # the server runs as another user and lives below
+chmod 711 "$work" # the servers run as another user and live below
 
 # Nothing of the caller's surroundings reaches the tests, and what a test that is
 # killed leaves behind goes away with the folder.
@@ -127,7 +156,7 @@ export TMPDIR="$work/tmp"
 
 heading services
 need_compiler
-need_postgres
+given || { need_postgres; need_bouncer; }
 
 run gofmt formatted
 run "go vet" go vet ./...
