@@ -12,8 +12,9 @@
 #
 #   REDRIVE_TEST_POSTGRES     a server
 #   REDRIVE_TEST_PG_REPLICA   a streaming replica of it
-#   REDRIVE_TEST_PGBOUNCER    a PgBouncer in front of it, with pool_mode=transaction
-#                             and an auth_query, so that it knows new roles
+#   REDRIVE_TEST_PGBOUNCER    a PgBouncer in front of it, with pool_mode=transaction,
+#                             default_pool_size=2 and an auth_query, which finds
+#                             the roles that tests make
 #
 # A missing service is a failure, and so is a skipped test.
 set -u -o pipefail
@@ -128,8 +129,12 @@ formatted() {
 
 # tests shows what fails and go's own line for each package. That no test is
 # skipped is a rule of the source (internal/rules).
+#
+# With the race detector comes a check of each conversion of a pointer. The code
+# of SQLite is C translated to Go, where it finds nothing and takes most of the
+# time, so it is left out there, and there alone. Races are still looked for.
 tests() {
-  go test -race -count=1 -timeout 60m -p 2 "$@" 2>&1 | tee "$work/test.log" || return
+  go test -race '-gcflags=modernc.org/...=-d=checkptr=0' -count=1 -timeout 60m -p 2 "$@" 2>&1 | tee "$work/test.log" || return
   grep -qE '^ok ' "$work/test.log" || { echo "no test ran"; return 1; }
 }
 
