@@ -143,7 +143,12 @@ func TestAttempts(t *testing.T) {
 // TestNoAnswer cuts the connection between the intent and the commit. The
 // store says that it does not know, and settles it by the receipt.
 func TestNoAnswer(t *testing.T) {
-	s := newSchema(t)
+	for way, schema := range ways {
+		t.Run(way, func(t *testing.T) { noAnswer(t, schema(t)) })
+	}
+}
+
+func noAnswer(t *testing.T, s *schema) {
 	s.exec(t, jobDDL+"INSERT INTO j (id) VALUES (1), (2)")
 	st := s.open(t, jobMapping, map[string]string{"jobs": "default"})
 	defer st.Close()
@@ -198,9 +203,9 @@ func TestResolveWaits(t *testing.T) {
 }
 
 // TestPaging reads more rows than a page holds, with bodies that are larger
-// than a page may be, while others are sent.
+// than a page may be. Behind PgBouncer each page may come by another session.
 func TestPaging(t *testing.T) {
-	s := newSchema(t)
+	s := pooled(t)
 	s.exec(t, jobDDL+`INSERT INTO j (id, failed_at) SELECT i, now() - i / 3 * interval '1 s' FROM generate_series(1, 2500) i;
 		INSERT INTO j (id, payload, failed_at) SELECT i, to_json(repeat('x', 3000000)), now() + interval '1 h' FROM generate_series(3001, 3007) i`)
 	st := s.open(t, jobMapping, map[string]string{"jobs": "default"})

@@ -38,7 +38,12 @@ jobs:
 // TestInsertDelete moves rows to another table. Their new ids are known after
 // the redrive, and to Resolve by the receipt.
 func TestInsertDelete(t *testing.T) {
-	s := newSchema(t)
+	for way, schema := range ways {
+		t.Run(way, func(t *testing.T) { insertDelete(t, schema(t)) })
+	}
+}
+
+func insertDelete(t *testing.T, s *schema) {
 	s.exec(t, tombDDL+"INSERT INTO tomb (id) VALUES (1), (2)")
 	listener, err := pgx.Connect(t.Context(), s.dsn.String())
 	if err != nil {

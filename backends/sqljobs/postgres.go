@@ -70,11 +70,11 @@ func (e *postgres) begin(ctx context.Context, p purpose) (tx, error) {
 	if p == look {
 		begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "
 	}
-	conn, err := role.begin(ctx, begin+e.setup)
+	conn, err := role.begin(ctx, begin+e.setup, e.limit)
 	if err != nil {
 		return nil, err
 	}
-	return &postgresTx{conn: conn.Value(), loan: conn, limit: e.limit}, nil
+	return &postgresTx{conn: conn.Value().PgConn, loan: conn, limit: e.limit}, nil
 }
 
 // home is nil: a pool leads to one database, whose name its target shows.

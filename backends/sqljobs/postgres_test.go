@@ -159,10 +159,22 @@ jobs:
 	facts:  backendtest.Facts{Reason: true, KeepsBytes: true, Patches: true, MayDoubt: true},
 }
 
-func TestPostgresEnumJSONB(t *testing.T) { t.Parallel(); backendtest.Run(t, enumShape.bench(t)) }
+func TestPostgresEnumJSONB(t *testing.T) {
+	t.Parallel()
+	backendtest.Run(t, enumShape.bench(t, newSchema(t)))
+}
+
 func TestPostgresCompositeText(t *testing.T) {
 	t.Parallel()
-	backendtest.Run(t, compositeShape.bench(t))
+	backendtest.Run(t, compositeShape.bench(t, pooled(t)))
 }
-func TestPostgresInsert(t *testing.T) { t.Parallel(); backendtest.Run(t, moveShape.bench(t)) }
-func TestPostgresPlain(t *testing.T)  { t.Parallel(); backendtest.Run(t, plainShape.bench(t)) }
+
+func TestPostgresInsert(t *testing.T) {
+	t.Parallel()
+	backendtest.Run(t, moveShape.bench(t, pooled(t)))
+}
+
+func TestPostgresPlain(t *testing.T) {
+	t.Parallel()
+	backendtest.Run(t, plainShape.bench(t, pooled(t)))
+}

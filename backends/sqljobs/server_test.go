@@ -17,11 +17,27 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/backends/sqljobs"
 )
 
+// server is the connection string of a superuser to one of the servers that
+// test.sh starts.
+func server(t testing.TB, name string) *url.URL {
+	t.Helper()
+	dsn := os.Getenv(name)
+	if dsn == "" {
+		t.Fatalf("%s is not set: run ./testdata/test.sh, which starts the servers that the tests need, or set REDRIVE_TEST_POSTGRES, REDRIVE_TEST_PG_REPLICA and REDRIVE_TEST_PGBOUNCER to what its head says", name)
+	}
+	u, err := url.Parse(dsn)
+	if err != nil || u.Host == "" {
+		t.Fatalf("%s is no URL with a host", name)
+	}
+	return u
+}
+
 // schema is a schema of the test server with a role that reads and one that
 // writes, which have only what a test grants them.
 type schema struct {
 	name, reader, writer string
-	dsn                  *url.URL
+	dsn                  *url.URL // the server itself
+	reads, writes        *url.URL // where the roles of a store connect to
 
 	mu    sync.Mutex
 	admin *pgx.Conn
@@ -29,20 +45,13 @@ type schema struct {
 
 func newSchema(t testing.TB) *schema {
 	t.Helper()
-	dsn := os.Getenv("REDRIVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Fatal("REDRIVE_TEST_POSTGRES is not set: run ./testdata/test.sh, which starts the servers that the tests need")
-	}
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal("REDRIVE_TEST_POSTGRES is no URL")
-	}
-	conn, err := pgx.Connect(t.Context(), dsn)
+	u := server(t, "REDRIVE_TEST_POSTGRES")
+	conn, err := pgx.Connect(t.Context(), u.String())
 	if err != nil {
 		t.Fatalf("connecting to the test server: %v", err)
 	}
 	name := "t_" + strings.ToLower(rand.Text()[:12])
-	s := &schema{name: name, reader: name + "_r", writer: name + "_w", dsn: u, admin: conn}
+	s := &schema{name: name, reader: name + "_r", writer: name + "_w", dsn: u, reads: u, writes: u, admin: conn}
 	t.Cleanup(func() {
 		s.admin.Exec(context.Background(), s.fill("DROP SCHEMA SCHEMA CASCADE; DROP OWNED BY READER, WRITER; DROP ROLE READER, WRITER"))
 		s.admin.Close(context.Background())
@@ -99,9 +108,12 @@ func (s *schema) jobs(t testing.TB, q string) []backendtest.Job {
 	return jobs
 }
 
-// as is the connection string of a role.
+// as is the connection string of a role, to where it connects.
 func (s *schema) as(role string) string {
-	u := *s.dsn
+	u := *s.reads
+	if role == s.writer {
+		u = *s.writes
+	}
 	u.User = url.UserPassword(role, "pw")
 	return u.String()
 }
@@ -147,8 +159,7 @@ type shape struct {
 	facts   backendtest.Facts
 }
 
-func (sh shape) bench(t testing.TB) backendtest.Bench {
-	s := newSchema(t)
+func (sh shape) bench(t testing.TB, s *schema) backendtest.Bench {
 	s.exec(t, sh.ddl)
 	deaths := 0
 	died := func() time.Time {
