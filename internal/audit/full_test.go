@@ -14,7 +14,7 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/internal/durable/smalldisk"
 )
 
-func stateOn(t *testing.T, disk string) *durable.Folder {
+func stateOn(t testing.TB, disk string) *durable.Folder {
 	t.Helper()
 	state, err := durable.Open(filepath.Join(disk, "state"))
 	if err != nil {

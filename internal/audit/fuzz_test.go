@@ -2,7 +2,9 @@ package audit
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -11,7 +13,8 @@ import (
 // whatever is taken for a record is one. Then it changes one byte of a valid
 // log: that must be found.
 func FuzzVerify(f *testing.F) {
-	state, lines := sample(f)
+	state := memoryState(f)
+	lines := sampleIn(f, state)
 	valid := bytes.Join([][]byte{[]byte(lines[0]), []byte(lines[1]), []byte(lines[2])}, nil)
 	f.Add(valid, uint16(0), byte(1))
 	f.Add(valid[:len(valid)-1], uint16(len(valid)-1), byte('\n'^'x'))
@@ -66,4 +69,73 @@ func FuzzLine(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzScan takes any bytes apart as a line. What is taken for a record is JSON
+// with the same values in it, has every value once, and the items that the
+// verifier follows are those that a reader is shown.
+func FuzzScan(f *testing.F) {
+	for _, line := range sampleIn(f, memoryState(f)) {
+		f.Add([]byte(line[:len(line)-1]))
+	}
+	f.Add([]byte(`{"v":1,"seq":18446744073709551615,"prev":"` + noHash + `","ts":"2026-11-30T09:00:00.000000Z","log":"","op":"\\","phase":"\u0000","items":[{"n":-0},{"n":1,"id":"}"}],"hash":"` + noHash + `"}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var l line
+		if err := l.scan(raw); err != nil {
+			return
+		}
+		var plain struct {
+			Seq   uint64
+			Phase string
+			Items []struct{ N *int }
+		}
+		if !json.Valid(raw) {
+			t.Fatalf("it is no JSON: %q", raw)
+		}
+		r, err := l.record(raw)
+		if err != nil {
+			return // a number that no field holds
+		}
+		if err := json.Unmarshal(raw, &plain); err != nil || plain.Seq != r.Seq || plain.Phase != r.Phase || len(plain.Items) != len(r.Items) {
+			t.Fatalf("%q is read as %+v, %v", raw, r, err)
+		}
+		if bytes.Count(l.vals[keyItems], []byte(`"n":`)) != len(r.Items) {
+			return // one item with two numbers; the writer makes none
+		}
+		i := 0
+		eachItem(l.vals[keyItems], func(n int) {
+			for i < len(r.Items) && r.Items[i].N != n {
+				i++
+			}
+			if i++; i > len(r.Items) {
+				t.Errorf("%q: item %d is not among %+v", raw, n, r.Items)
+			}
+		})
+	})
+}
+
+// Every byte at every place of strings of every length up to 40 is taken or
+// refused as one by one.
+func TestStringsByteByByte(t *testing.T) {
+	naive := func(raw []byte) int {
+		for i := 1; i < len(raw); i++ {
+			switch c := raw[i]; {
+			case c == '"':
+				return i + 1
+			case c < 0x20 || c > 0x7e || c == '\\': // no whole escape is tried here
+				return -1
+			}
+		}
+		return -1
+	}
+	for length := range 40 {
+		for at := range length {
+			for c := range 256 {
+				raw := []byte(`"` + strings.Repeat("~", at) + string([]byte{byte(c)}) + strings.Repeat(" ", length-at-1) + `"`)
+				if got, want := skipString(raw, 0), naive(raw); got != want {
+					t.Fatalf("%q ends at %d, want %d", raw, got, want)
+				}
+			}
+		}
+	}
 }

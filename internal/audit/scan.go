@@ -112,17 +112,11 @@ func nextKey(raw []byte, i, last int) (key, end int) {
 	if i >= len(raw) || raw[i] != '"' {
 		return -1, i
 	}
-	n := bytes.IndexByte(raw[i+1:], '"')
-	if n < 0 {
-		return -1, i
-	}
-	end = i + n + 2
-	if end >= len(raw) || raw[end] != ':' {
-		return -1, i
-	}
+	rest := raw[i+1:]
 	for key = last + 1; key < keyCount; key++ {
-		if keys[key] == string(raw[i+1:end-1]) {
-			return key, end + 1
+		n := len(keys[key])
+		if len(rest) > n+2 && rest[n] == '"' && rest[n+1] == ':' && string(rest[:n]) == keys[key] {
+			return key, i + n + 3
 		}
 	}
 	return -1, i

@@ -30,6 +30,11 @@ func fullRecord(n int) Record {
 func sample(t testing.TB) (*durable.Folder, []string) {
 	t.Helper()
 	state := newState(t)
+	return state, sampleIn(t, state)
+}
+
+func sampleIn(t testing.TB, state *durable.Folder) []string {
+	t.Helper()
 	log := openLog(t, state, Options{Clock: ticking()})
 	for n := range 5 {
 		mustAppend(t, log, fullRecord(n))
@@ -39,7 +44,7 @@ func sample(t testing.TB) (*durable.Folder, []string) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(data), "\n")
-	return state, lines[:len(lines)-1]
+	return lines[:len(lines)-1]
 }
 
 func setLines(t testing.TB, state *durable.Folder, lines []string) {
