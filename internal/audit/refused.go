@@ -13,9 +13,9 @@ const (
 	refusedKinds  = 64
 )
 
-// kind is what makes two refusals the same. Arguments are not part of it: they
+// kind is what makes two records the same. Arguments are not part of it: they
 // are what a client that floods can vary for nothing.
-type kind struct{ tool, queue, err, actor, session string }
+type kind struct{ tool, queue, outcome, err, actor, session string }
 
 // tally counts the refusals of one kind within a window.
 type tally struct {
@@ -31,12 +31,12 @@ type tallies struct {
 	timer *time.Timer
 }
 
-// Refused appends the record of a refused call. The first of its kind (tool,
-// queue, error, actor and session) is on disk when it returns; the same again
-// within a second is only counted, and the count is written as one record with
-// the argument "count" by the end of that second, or by Close. At most 64 kinds
-// a second are told apart; more are counted together, so that no caller fills
-// the disk with refusals.
+// Refused appends the record of a call that was refused, or of a message that does
+// nothing. The first of its kind (tool, queue, outcome, error, actor and session)
+// is on disk when it returns; the same again within a second is only counted, and
+// the count is written as one record with the argument "count" by the end of that
+// second, or by Close. At most 64 kinds a second are told apart; more are counted
+// together, so that no caller fills the disk with them.
 func (l *Log) Refused(ctx context.Context, rec Record) error {
 	t := l.tally(ctx, rec)
 	err := t.first()
@@ -50,7 +50,7 @@ func (l *Log) Refused(ctx context.Context, rec Record) error {
 func (l *Log) tally(ctx context.Context, rec Record) *tally {
 	l.refused.mu.Lock()
 	defer l.refused.mu.Unlock()
-	k := kind{rec.Tool, rec.Queue, rec.Err, rec.Actor, rec.Session}
+	k := kind{rec.Tool, rec.Queue, rec.Outcome, rec.Err, rec.Actor, rec.Session}
 	t := l.refused.open[k]
 	if t == nil && len(l.refused.open) >= refusedKinds {
 		rec = Record{Op: rec.Op, Phase: rec.Phase, Effect: rec.Effect, Err: "many kinds of refusals at once"}

@@ -51,6 +51,7 @@ func (c *call) done(ctx context.Context, err error) error {
 	rec.Outcome = "answered"
 	if err != nil {
 		c.fillRefusal(&rec, err)
+		c.s.patience.spend(c.s.g.o.Clock())
 	}
 	if _, aerr := c.st.log.Append(context.WithoutCancel(ctx), rec); aerr != nil {
 		return auditRefusal(aerr, err)
@@ -97,13 +98,10 @@ func (s *session) heard(ctx context.Context, m Message) error {
 	if m.Tool != "" {
 		rec.Args = append(rec.Args, audit.Arg{Key: "name", Value: oneLine(c.clean(m.Tool), maxName)})
 	}
-	if m.Err == "" {
-		_, err = log.Append(ctx, rec)
-	} else {
+	if m.Err != "" {
 		rec.Outcome, rec.Err = "refused", m.Err
-		err = log.Refused(ctx, rec)
 	}
-	if err != nil {
+	if err := log.Refused(ctx, rec); err != nil {
 		return auditRefusal(err)
 	}
 	return nil

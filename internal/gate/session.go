@@ -28,6 +28,8 @@ type session struct {
 	end  context.CancelFunc
 	runs sync.WaitGroup
 
+	patience patience // with calls that are refused
+
 	// leaving ends when the client goes: direct runs end with the batch in hand.
 	leaving context.Context
 	left    context.CancelFunc
@@ -119,6 +121,9 @@ type words string
 // begin loads the policy as it stands now and writes the call to the log, before
 // any letter is read for it.
 func (s *session) begin(ctx context.Context, tool, queue string, args ...audit.Arg) (*call, error) {
+	if err := s.flooded(s.g.o.Clock()); err != nil {
+		return nil, s.refusedArgs(ctx, tool, queue, err)
+	}
 	who := s.who()
 	st, err := s.g.state(ctx, urgent(who, tool))
 	if err != nil {
