@@ -56,7 +56,8 @@ func existing(state *durable.Folder, name string) (*durable.Folder, error) {
 // Read yields the records that match, oldest first, in bounded memory. It takes
 // no lock: what is appended meanwhile may or may not be seen, and bytes behind
 // the last newline are not. It does not verify. A line that is no record is
-// yielded as an error and reading goes on; any other error ends it.
+// yielded as an error that wraps ErrDamaged, and reading goes on; any other error
+// ends it.
 func Read(ctx context.Context, state *durable.Folder, q Query) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		dir, err := existing(state, logFolder)
@@ -101,7 +102,7 @@ func visit(at place, raw []byte, q *Query, yield func(Record, error) bool) bool 
 		r, err = l.record(raw)
 	}
 	if err != nil {
-		return yield(Record{}, fmt.Errorf("%s line %d: %w", at.segment, at.line, err))
+		return yield(Record{}, fmt.Errorf("%w: %s line %d: %w", ErrDamaged, at.segment, at.line, err))
 	}
 	return !q.matches(&r) || yield(r, nil)
 }
@@ -121,7 +122,8 @@ func startingAt(names []string, from uint64) []string {
 const maxTail = 10_000
 
 // Tail returns the newest n records, oldest first, at most 10,000, without
-// reading the rest of the log.
+// reading the rest of the log. Lines that are no records are passed over; the
+// error wraps ErrDamaged then and comes with the records.
 func Tail(state *durable.Folder, n int) ([]Record, error) {
 	dir, err := existing(state, logFolder)
 	if err != nil || dir == nil {
@@ -132,43 +134,46 @@ func Tail(state *durable.Folder, n int) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	n = min(n, maxTail)
-	var newestFirst []Record
-	for i := len(names) - 1; i >= 0 && len(newestFirst) < n; i-- {
-		if newestFirst, err = tailOf(dir, names[i], newestFirst, n); err != nil {
+	t := newest{most: min(n, maxTail)}
+	for i := len(names) - 1; i >= 0 && len(t.first) < t.most; i-- {
+		if err := t.read(dir, names[i]); err != nil {
 			return nil, fmt.Errorf("reading the end of %s: %w", names[i], err)
 		}
 	}
-	slices.Reverse(newestFirst)
-	return newestFirst, nil
+	slices.Reverse(t.first)
+	return t.first, t.damaged
 }
 
-// tailOf goes back line by line from the end of a segment. Bytes behind the last
+// newest collects records from the end of the log.
+type newest struct {
+	most    int
+	first   []Record // newest first
+	damaged error    // the newest line that is no record
+}
+
+// read goes back line by line from the end of a segment. Bytes behind the last
 // newline are passed over, as Read does.
-func tailOf(dir *durable.Folder, name string, newestFirst []Record, n int) ([]Record, error) {
+func (t *newest) read(dir *durable.Folder, name string) error {
 	file, err := dir.OpenFile(name, os.O_RDONLY)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for end := info.Size(); len(newestFirst) < n; {
+	for end := info.Size(); len(t.first) < t.most; {
 		raw, after, err := lastLine(file, end)
-		if err != nil {
-			return nil, err
+		if err != nil || raw == nil {
+			return err
 		}
-		if raw == nil {
-			break
+		if r, err := decode(raw); err == nil {
+			t.first = append(t.first, r)
+		} else if t.damaged == nil {
+			t.damaged = fmt.Errorf("%w: a line of %s near byte %d: %w", ErrDamaged, name, after, err)
 		}
-		r, err := decode(raw)
-		if err != nil {
-			return nil, err
-		}
-		newestFirst = append(newestFirst, r)
 		end = after - 1
 	}
-	return newestFirst, nil
+	return nil
 }

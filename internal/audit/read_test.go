@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -212,5 +213,19 @@ func TestModeAndClockDefaults(t *testing.T) {
 	}
 	if first := all(t, state, Query{})[0]; first.PID != os.Getpid() {
 		t.Errorf("first record %+v", first)
+	}
+}
+
+// Any of the newest lines is damaged: Tail shows the others, and says so.
+func TestTailPassesOverGarbage(t *testing.T) {
+	state, lines := sample(t)
+	for i := range lines {
+		changed := slices.Clone(lines)
+		changed[i] = "garbage\n"
+		setLines(t, state, changed)
+		recs, err := Tail(state, 3)
+		if len(recs) != 3 || errors.Is(err, ErrDamaged) != (i >= len(lines)-3) || err != nil && !errors.Is(err, ErrDamaged) {
+			t.Errorf("line %d is garbage: %d records, %v", i, len(recs), err)
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -43,7 +45,9 @@ func (a *app) auditTail(ctx context.Context, state *durable.Folder, n int, follo
 		return wrongUse("audit tail: -n must not be negative")
 	}
 	records, err := audit.Tail(state, n)
-	if err != nil {
+	if damaged := errors.Is(err, audit.ErrDamaged); damaged {
+		a.warningf("%v", err)
+	} else if err != nil {
 		return fmt.Errorf("reading the audit log: %w", err)
 	}
 	var next uint64
@@ -58,7 +62,7 @@ func (a *app) auditTail(ctx context.Context, state *durable.Folder, n int, follo
 	defer tick.Stop()
 	for {
 		for r, err := range audit.Read(ctx, state, audit.Query{From: next}) {
-			if err != nil && ctx.Err() == nil {
+			if err != nil && ctx.Err() == nil && !errors.Is(err, audit.ErrDamaged) {
 				return err
 			}
 			if err == nil {
@@ -126,18 +130,41 @@ func (a *app) auditSearch(ctx context.Context, l *logFlags, q audit.Query, limit
 	}
 	defer state.Close()
 	found := 0
-	for r, err := range audit.Read(ctx, state, q) {
-		if err != nil {
-			return err
-		}
+	err = a.eachRecord(ctx, state, q, func(r audit.Record) (more bool) {
 		a.printRecord(r)
-		if found++; found == limit {
-			break
-		}
+		found++
+		return found != limit
+	})
+	if err != nil {
+		return err
 	}
 	if found == 0 {
 		a.notef("no record matches")
 		return errSaid(exitNothing)
+	}
+	return nil
+}
+
+// eachRecord goes over the records that match. A person who reads a damaged log
+// must see what is there, so lines that are no records are told at the end.
+func (a *app) eachRecord(ctx context.Context, state *durable.Folder, q audit.Query, do func(audit.Record) (more bool)) error {
+	var first error
+	damaged := 0
+	for r, err := range audit.Read(ctx, state, q) {
+		switch {
+		case errors.Is(err, audit.ErrDamaged):
+			first = cmp.Or(first, err)
+			damaged++
+			continue
+		case err != nil:
+			return err
+		}
+		if !do(r) {
+			break
+		}
+	}
+	if damaged > 0 {
+		a.warningf("%s passed over: %v", count(damaged, "line"), first)
 	}
 	return nil
 }
@@ -163,16 +190,17 @@ func (a *app) auditShow(ctx context.Context, l *logFlags, op string) error {
 	}
 	defer state.Close()
 	found := false
-	for r, err := range audit.Read(ctx, state, audit.Query{Op: op}) {
-		if err != nil {
-			return err
-		}
+	err = a.eachRecord(ctx, state, audit.Query{Op: op}, func(r audit.Record) (more bool) {
 		found = true
 		if a.json {
 			a.printRecord(r)
 		} else {
 			a.printWhole(r)
 		}
+		return true
+	})
+	if err != nil {
+		return err
 	}
 	if !found {
 		return fail(exitNothing, "no record has the operation %s", quoted(op)).hint("%s audit search --contains TEXT finds records", program)
