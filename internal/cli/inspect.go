@@ -84,6 +84,9 @@ func (a *app) both(at string) string {
 
 func payload(p gate.PayloadInfo) string {
 	parts := []string{size(p.Bytes) + " bytes"}
+	if p.Withheld != "" {
+		parts = []string{"withheld"} // nor is its size told
+	}
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)
@@ -95,7 +98,7 @@ func payload(p gate.PayloadInfo) string {
 		add(count(p.Hidden, "value") + " hidden")
 	}
 	add(p.Withheld)
-	if !p.Patchable {
+	if !p.Patchable && p.Withheld == "" {
 		add("cannot be patched: " + p.WhyNot)
 	}
 	return strings.Join(parts, ", ")

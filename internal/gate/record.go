@@ -99,7 +99,7 @@ func (s *session) heard(ctx context.Context, m Message) error {
 		rec.Args = append(rec.Args, audit.Arg{Key: "name", Value: oneLine(c.clean(m.Tool), maxName)})
 	}
 	if m.Err != "" {
-		rec.Outcome, rec.Err = "refused", m.Err
+		rec.Outcome, rec.Err = "refused", c.clean(m.Err) // it may quote the client
 	}
 	if err := log.Refused(ctx, rec); err != nil {
 		return auditRefusal(err)

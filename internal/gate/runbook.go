@@ -86,6 +86,9 @@ func (c *call) bookOf(q *policy.Queue) *Runbook {
 	for _, p := range q.Redact.Paths {
 		book.Hidden = append(book.Hidden, p.String())
 	}
+	for _, re := range q.Redact.Text {
+		book.Hidden = append(book.Hidden, "what matches `"+re.String()+"`")
+	}
 	now := c.s.g.o.Clock()
 	for _, f := range c.pol.Freezes {
 		if now.Before(f.To) && f.Covers(q.Name) {

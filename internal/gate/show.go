@@ -121,7 +121,7 @@ func (c *call) showLetters(ctx context.Context, t *target, row ledger.Plan, doc 
 		res.Letters = append(res.Letters, l)
 	}
 	if more := patchedItems(doc) - diffs; diffs > 0 && more > 0 {
-		fmt.Fprintf(&diff, "(%d more letters are changed, each by the same patch)\n", more)
+		fmt.Fprintf(&diff, "(and of %d more, each changed by the same patch)\n", more)
 	}
 	res.Diff = strings.TrimSuffix(diff.String(), "\n")
 	res.Fix = c.fixText(ctx, t, doc)
