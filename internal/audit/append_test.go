@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/durable"
 )
 
 func TestAppendAndRead(t *testing.T) {
@@ -254,6 +257,28 @@ func TestCutLogIsNotContinued(t *testing.T) {
 			return os.WriteFile(path, data, 0o600)
 		},
 		"segment removed": func(path string, _ []byte) error { return os.Remove(path) },
+		"put back, and somebody went on": func(path string, data []byte) error {
+			// The first record alone is the older copy.
+			if err := os.WriteFile(path, data[:strings.IndexByte(string(data), '\n')+1], 0o600); err != nil {
+				return err
+			}
+			state, err := durable.Open(filepath.Dir(filepath.Dir(path)))
+			if err != nil {
+				return err
+			}
+			defer state.Close()
+			log, err := Open(state, Options{})
+			if err != nil {
+				return err
+			}
+			defer log.Close()
+			for range 9 {
+				if _, err = log.Append(context.Background(), Record{Phase: PhaseCall}); err != nil {
+					break
+				}
+			}
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			state := newState(t)

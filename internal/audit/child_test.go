@@ -152,3 +152,43 @@ func TestLockHeldByStoppedProcess(t *testing.T) {
 	mustAppend(t, log, Record{Phase: PhaseCall})
 	wantIntact(t, state, 2)
 }
+
+// A writer is stopped at any moment, also while it has the lock, and goes on
+// later. Whoever wants to write meanwhile is told so or writes; nobody writes over
+// anybody, and the chain holds.
+func TestStoppedWriterGoesOn(t *testing.T) {
+	state := newState(t)
+	cmd, out := startChild(t, "write", state.Path())
+	acknowledged := make(chan int)
+	go func() {
+		n := 0
+		for out.Scan() {
+			n++
+		}
+		acknowledged <- n
+	}()
+	log := openLog(t, state, Options{SegmentBytes: 20_000, LockTimeout: 5 * time.Millisecond})
+	held, written := 0, 0
+	for (held < 10 || written < 10) && held+written < 2000 {
+		must(t, cmd.Process.Signal(syscall.SIGSTOP))
+		_, err := log.Append(t.Context(), Record{Phase: PhaseCall, Why: "between"})
+		switch {
+		case err == nil:
+			written++
+		case errors.Is(err, durable.ErrLocked):
+			held++
+		default:
+			t.Fatal(err)
+		}
+		must(t, cmd.Process.Signal(syscall.SIGCONT))
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	report := verify(t, state)
+	if n := <-acknowledged; report.Bad != nil || report.Records < uint64(n+written) {
+		t.Errorf("%d and %d were written: %+v", n, written, report)
+	}
+	if held < 10 || written < 10 {
+		t.Errorf("it was stopped with the lock %d times, without it %d times", held, written)
+	}
+}

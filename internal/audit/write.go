@@ -64,10 +64,17 @@ func (l *Log) appendLocked(dir *durable.Folder, batch []*request) error {
 	return nil
 }
 
-// checkKnown compares the tail with what this process wrote last.
+// checkKnown looks for what this process wrote last: it is the tail, or other
+// processes have gone on behind it. A log that was cut, or put back to an older
+// copy on which somebody went on, is not continued.
 func (l *Log) checkKnown(t *tail) error {
-	if l.last.Hash == "" || t.next > l.last.Seq+1 || t.next > 0 && t.head() == l.last {
+	if l.last.Hash == "" || t.next > 0 && t.head() == l.last {
 		return nil
+	}
+	if t.next > l.last.Seq+1 {
+		if there, err := l.Contains(l.last.Seq, l.last.Hash); there || err != nil {
+			return err
+		}
 	}
 	return fmt.Errorf("%w: it no longer holds record %d, which this process wrote", ErrDamaged, l.last.Seq)
 }
