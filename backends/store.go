@@ -170,3 +170,17 @@ type Journal interface {
 	// Record makes outcomes durable after the effect.
 	Record(ctx context.Context, outcomes ...Outcome) error
 }
+
+// Ahead is a Journal of a redrive that nothing paces or limits. A store may
+// prepare a batch, up to its intent, while it still sends the one before; such
+// a batch is admitted by AdmitAhead and intended by Turn.
+type Ahead interface {
+	Journal
+	// AdmitAhead may be called while Turn or Record run. It asks less than Admit;
+	// Turn asks the rest.
+	AdmitAhead(ctx context.Context, n int) (int, error)
+	// Turn makes durable what came of the batch before, if anything, and in the
+	// same step that the next one is about to be sent under ticket. After an error
+	// the next may not be sent, and the batch before may still be in doubt.
+	Turn(ctx context.Context, before []Outcome, ticket string, n ...int) error
+}

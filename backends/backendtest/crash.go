@@ -20,10 +20,19 @@ func crashOnce(t testing.TB, b Bench) {
 	}
 }
 
+// crashAhead cuts a redrive off that prepares batches ahead. What it prepared is
+// on another goroutine, so that only errors can cut it off here.
+func crashAhead(t testing.TB, b Bench) {
+	s := open(t, b)
+	for at, reached := 0, true; reached; at++ {
+		reached = crash(t, b, s, strike{ahead: true, most: 4, first: at, second: -1})
+	}
+}
+
 // strike is one way to be cut off: after how many steps, and after how many
 // more, of a plan that goes in batches of most items.
 type strike struct {
-	dies                bool
+	dies, ahead         bool
 	most, first, second int
 	struck              backends.Store // struck first, and used on afterwards; nil: a fresh one
 }
@@ -53,7 +62,7 @@ func crash(t testing.TB, b Bench, other backends.Store, c strike) bool {
 	b.Revive(t, items[8].Ref.ID)
 	b.KillAgain(t, items[8].Ref.ID)
 	j := newJournal(t, b, letters, c.most)
-	j.dies = c.dies
+	j.dies, j.ahead = c.dies, c.ahead
 
 	reached := true
 	for i, at := range []int{c.first, c.second} {
@@ -73,7 +82,7 @@ func crash(t testing.TB, b Bench, other backends.Store, c strike) bool {
 	finish(t, other, b, items, j)
 	b.Take(t)
 	if t.Failed() {
-		t.Fatalf("cut off after %d steps, then %d (by death: %v)", c.first, c.second, c.dies)
+		t.Fatalf("cut off after %d steps, then %d (by death: %v, ahead: %v)", c.first, c.second, c.dies, c.ahead)
 	}
 	return reached
 }
@@ -130,7 +139,7 @@ func resume(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *j
 		}
 	}
 	if todo := j.claimed(items); len(todo) > 0 {
-		return s.Redrive(t.Context(), orderOf(b, todo), j)
+		return s.Redrive(t.Context(), orderOf(b, todo), j.face())
 	}
 	return nil
 }

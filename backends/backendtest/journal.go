@@ -30,6 +30,7 @@ type journal struct {
 	cutAt    int  // the step that is cut off, -1: none
 	dies     bool // a cut panics instead of returning an error
 	rival    bool // somebody else sends the same letters
+	ahead    bool // the store may prepare a batch while it sends another
 	watch    func(step string, ns []int)
 }
 
@@ -84,6 +85,11 @@ func (j *journal) Intend(_ context.Context, ticket string, ns ...int) error {
 	if err := j.step(); err != nil {
 		return err
 	}
+	j.intend(ticket, ns)
+	return j.step()
+}
+
+func (j *journal) intend(ticket string, ns []int) {
 	if len(ns) == 0 || len(ns) > j.admitted {
 		j.t.Errorf("%d items were intended, %d were admitted", len(ns), j.admitted)
 	}
@@ -104,7 +110,6 @@ func (j *journal) Intend(_ context.Context, ticket string, ns ...int) error {
 	if j.watch != nil {
 		j.watch("intend", ns)
 	}
-	return j.step()
 }
 
 func (j *journal) Record(_ context.Context, outcomes ...backends.Outcome) error {
@@ -113,6 +118,11 @@ func (j *journal) Record(_ context.Context, outcomes ...backends.Outcome) error 
 	if err := j.step(); err != nil {
 		return err
 	}
+	j.note(outcomes)
+	return j.step()
+}
+
+func (j *journal) note(outcomes []backends.Outcome) {
 	ready := counts(j.t, j.b)
 	for _, o := range outcomes {
 		e := j.at(o.N)
@@ -124,6 +134,37 @@ func (j *journal) Record(_ context.Context, outcomes ...backends.Outcome) error 
 			e.newID = o.NewID
 		}
 	}
+}
+
+// face is what the store is given.
+func (j *journal) face() backends.Journal {
+	if j.ahead {
+		return aheadJournal{j}
+	}
+	return j
+}
+
+type aheadJournal struct{ *journal }
+
+func (j aheadJournal) AdmitAhead(_ context.Context, n int) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n < 1 {
+		j.t.Errorf("AdmitAhead was asked for %d items", n)
+	}
+	n = min(n, j.most)
+	j.admitted += n
+	return n, nil
+}
+
+func (j aheadJournal) Turn(_ context.Context, before []backends.Outcome, ticket string, ns ...int) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.step(); err != nil {
+		return err
+	}
+	j.note(before)
+	j.intend(ticket, ns)
 	return j.step()
 }
 

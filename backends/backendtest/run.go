@@ -26,6 +26,7 @@ func checks() []check {
 		{"read after admit", readAfterAdmit},
 		{"crash once", crashOnce},
 		{"crash twice", crashTwice},
+		{"crash ahead", crashAhead},
 		{"cancel", cancelled},
 		{"two at once", twoAtOnce},
 		{"overtaken", overtaken},

@@ -11,7 +11,7 @@ import (
 // send redrives items and expects no error.
 func send(t testing.TB, s backends.Store, b Bench, items []backends.Item, j *journal) {
 	t.Helper()
-	if err := s.Redrive(t.Context(), orderOf(b, items), j); err != nil {
+	if err := s.Redrive(t.Context(), orderOf(b, items), j.face()); err != nil {
 		t.Fatalf("redriving %d items: %v", len(items), err)
 	}
 	for n, e := range j.entries {
@@ -49,14 +49,17 @@ func redriveAll(t testing.TB, b Bench) {
 
 // redriveBatches: Admit lets few go at once, so that there are many batches.
 func redriveBatches(t testing.TB, b Bench) {
-	s := open(t, b)
-	letters := some(11)
-	items := planned(t, s, b, letters)
-	j := newJournal(t, b, letters, 2)
-	send(t, s, b, items, j)
-	for i, it := range items {
-		j.want(i, backends.Done)
-		sentOnce(t, s, b, it, string(letters[i].Body))
+	for _, ahead := range []bool{false, true} {
+		s := open(t, b)
+		letters := some(11)
+		items := planned(t, s, b, letters)
+		j := newJournal(t, b, letters, 2)
+		j.ahead = ahead
+		send(t, s, b, items, j)
+		for i, it := range items {
+			j.want(i, backends.Done)
+			sentOnce(t, s, b, it, string(letters[i].Body))
+		}
 	}
 }
 

@@ -16,13 +16,12 @@ type batch struct {
 	m        *mapping
 	attempts string
 	items    []backends.Item
-	journal  backends.Journal
 	possible map[string]bool // nil: every id may be one
 
-	outcomes   []backends.Outcome // of items that are not sent
-	hits       []hit
-	intended   bool
-	journalErr error
+	t        tx                 // open from the locks to the commit
+	outcomes []backends.Outcome // of items that are not sent
+	hits     []hit
+	ticket   string
 }
 
 // hit is an item whose row is locked and is what was planned.
@@ -32,48 +31,61 @@ type hit struct {
 	newID string
 }
 
-func (b *batch) reset() { b.outcomes, b.hits, b.intended, b.journalErr = nil, nil, false, nil }
+// reset makes a batch as if nothing had been tried.
+func (b *batch) reset() {
+	b.rollback()
+	b.outcomes, b.hits = nil, nil
+}
+
+// rollback may be called after the commit, and does nothing then.
+func (b *batch) rollback() {
+	if b.t != nil {
+		b.t.rollback()
+	}
+}
 
 func (b *batch) skip(n int, code backends.Code) {
 	b.outcomes = append(b.outcomes, backends.Outcome{N: n, State: backends.Skipped, Code: code})
 }
 
-// attempt is the order that nothing may change: lock, compare, write, intend,
+// The order of a batch, which nothing may change: lock, compare, write, intend,
 // commit, record.
-func (b *batch) attempt(ctx context.Context) error {
-	t, err := b.store.begin(ctx, send, b.m)
-	if err != nil {
+
+// prepare is what comes before the intent.
+func (b *batch) prepare(ctx context.Context) (err error) {
+	if b.t, err = b.store.begin(ctx, send, b.m); err != nil {
 		return err
 	}
-	defer t.rollback()
-	if err := b.match(ctx, t); err != nil {
+	if err := b.match(ctx, b.t); err != nil {
 		return err
 	}
-	if err := b.apply(ctx, t); err != nil {
+	if err := b.apply(ctx, b.t); err != nil {
 		return err
 	}
 	if len(b.hits) == 0 {
-		t.rollback()
-		return b.record(ctx)
+		b.rollback()
+		return nil
 	}
-	ticket := newTicket()
-	if err := b.store.leaveReceipt(ctx, t, b.m, ticket, b.hits); err != nil {
-		return err
-	}
-	if err := b.intend(ctx, ticket); err != nil {
-		return err
-	}
-	// From here on the batch is finished whatever becomes of the caller: a
-	// cancelled commit would be a send that nobody recorded.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitLimit)
-	defer cancel()
-	if err := b.commit(ctx, t); err != nil {
-		return err
-	}
-	return b.settle(ctx)
+	b.ticket = newTicket()
+	return b.store.leaveReceipt(ctx, b.t, b.m, b.ticket, b.hits)
 }
 
-// commitLimit bounds a commit and the recording after it.
+// send commits a batch that was intended. From here on it is finished whatever
+// becomes of the caller: a cancelled commit would be a send that nobody recorded.
+// It says whether anything was sent.
+func (b *batch) send(ctx context.Context) (sent bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitLimit)
+	defer cancel()
+	if err := b.commit(ctx, b.t); err != nil {
+		return false, err
+	}
+	for _, h := range b.hits {
+		b.outcomes = append(b.outcomes, backends.Outcome{N: h.item.N, State: backends.Done, NewID: h.newID})
+	}
+	return len(b.hits) > 0, nil
+}
+
+// commitLimit bounds a commit, and the recording after it.
 const commitLimit = 30 * time.Second
 
 // newTicket is 128 random bits.
@@ -83,14 +95,13 @@ func newTicket() string {
 	return hex.EncodeToString(raw[:])
 }
 
-func (b *batch) intend(ctx context.Context, ticket string) error {
+// numbers are the items that are about to be sent.
+func (b *batch) numbers() []int {
 	ns := make([]int, len(b.hits))
 	for i, h := range b.hits {
 		ns[i] = h.item.N
 	}
-	b.journalErr = b.journal.Intend(ctx, ticket, ns...)
-	b.intended = b.journalErr == nil
-	return b.journalErr
+	return ns
 }
 
 // commit tells the three ends of a commit apart. Without an answer nothing is
@@ -128,22 +139,4 @@ func (b *batch) fail(h hit, f fault, cause error) {
 		o.State, o.Code = backends.Skipped, backends.Busy
 	}
 	b.outcomes = append(b.outcomes, o)
-}
-
-// settle records the batch and wakes the workers.
-func (b *batch) settle(ctx context.Context) error {
-	sent := len(b.hits) > 0
-	for _, h := range b.hits {
-		b.outcomes = append(b.outcomes, backends.Outcome{N: h.item.N, State: backends.Done, NewID: h.newID})
-	}
-	err := b.record(ctx)
-	if sent {
-		b.store.wake(ctx, b.m)
-	}
-	return err
-}
-
-func (b *batch) record(ctx context.Context) error {
-	b.journalErr = b.journal.Record(ctx, b.outcomes...)
-	return b.journalErr
 }

@@ -34,6 +34,7 @@ type errand struct {
 	Kind, Section, Folder string
 	Queues, Env           map[string]string
 	Items                 []backends.Item
+	Ahead                 bool
 }
 
 func (e errand) open() (backends.Store, error) {
@@ -47,6 +48,14 @@ func (e errand) open() (backends.Store, error) {
 		c.Sources[name] = &sqljobs.Source{Queue: queue}
 	}
 	return d.Open(c)
+}
+
+// steps is how many steps there are, at least.
+func (e errand) steps() int {
+	if e.Ahead {
+		return aheadSteps
+	}
+	return killedSteps
 }
 
 func executor(path string) error {
@@ -63,7 +72,10 @@ func executor(path string) error {
 		return err
 	}
 	defer st.Close()
-	j := &remote{out: json.NewEncoder(os.Stdout), in: bufio.NewReader(os.Stdin)}
+	var j backends.Journal = &remote{out: json.NewEncoder(os.Stdout), in: bufio.NewReader(os.Stdin)}
+	if e.Ahead {
+		j = remoteAhead{j.(*remote)}
+	}
 	return st.Redrive(context.Background(), backends.Order{Queue: "jobs", Attempts: "reset", Items: e.Items}, j)
 }
 
@@ -105,10 +117,22 @@ func (r *remote) Record(_ context.Context, os ...backends.Outcome) error {
 	return r.call(step{Kind: "record", Outcomes: os})
 }
 
+// remoteAhead lets batches be prepared ahead, which is no step.
+type remoteAhead struct{ *remote }
+
+func (r remoteAhead) AdmitAhead(_ context.Context, n int) (int, error) {
+	return min(n, killedBatch), nil
+}
+
+func (r remoteAhead) Turn(_ context.Context, before []backends.Outcome, ticket string, ns ...int) error {
+	return r.call(step{Kind: "turn", Ticket: ticket, Ns: ns, Outcomes: before})
+}
+
 const (
 	killedJobs  = 12
 	killedBatch = 4
 	killedSteps = 3 * killedJobs / killedBatch // of a whole redrive
+	aheadSteps  = killedJobs/killedBatch + 1   // at least, of one that goes ahead
 )
 
 // moments of a step at which the executor is killed: the ledger does not know
@@ -128,16 +152,12 @@ type book struct {
 }
 
 func (b *book) note(s step) {
-	switch s.Kind {
-	case "intend":
-		for _, n := range s.Ns {
-			b.tickets[n] = s.Ticket
-		}
-	case "record":
-		for _, o := range s.Outcomes {
-			delete(b.tickets, o.N)
-		}
-		b.Record(context.Background(), s.Outcomes...)
+	for _, o := range s.Outcomes {
+		delete(b.tickets, o.N)
+	}
+	b.Record(context.Background(), s.Outcomes...)
+	for _, n := range s.Ns {
+		b.tickets[n] = s.Ticket
 	}
 }
 
@@ -177,7 +197,7 @@ func (b *book) run(t *testing.T, e errand, at, moment int) (steps int) {
 	}
 	must(t, cmd.Process.Kill())
 	// What it said before it died is not in the ledger: nobody answered.
-	if err := cmd.Wait(); err == nil && at < killedSteps-1 {
+	if err := cmd.Wait(); err == nil && at < e.steps()-1 {
 		t.Errorf("the executor was not killed")
 	}
 	return steps
@@ -190,7 +210,7 @@ func killed(t *testing.T, e errand, kill func(n int), ready func() int) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for round := range 6 {
-		at, moment := rnd.IntN(killedSteps), round%moments
+		at, moment := rnd.IntN(e.steps()), round%moments
 		kill(killedJobs)
 		st, err := e.open()
 		must(t, err)
@@ -246,14 +266,16 @@ func TestKilledPostgres(t *testing.T) {
 	write, _ := s.env("WRITE_DSN")
 	e := errand{Kind: "postgres", Section: s.fill("read_env: READ_DSN\nwrite_env: WRITE_DSN\n" + jobMapping), Queues: map[string]string{"jobs": "default"},
 		Env: map[string]string{"READ_DSN": read, "WRITE_DSN": write}}
-	killed(t, e, func(n int) {
-		s.exec(t, "DELETE FROM j")
-		s.exec(t, "DELETE FROM ran")
-		s.exec(t, "INSERT INTO j (id) SELECT generate_series(1, $1::int)", n)
-	},
-		func() (n int) {
-			return int(s.exec(t, "SELECT id FROM ran GROUP BY id HAVING count(*) = 1 AND id IN (SELECT id FROM j WHERE status = 'queued')"))
-		})
+	for _, e.Ahead = range []bool{false, true} {
+		killed(t, e, func(n int) {
+			s.exec(t, "DELETE FROM j")
+			s.exec(t, "DELETE FROM ran")
+			s.exec(t, "INSERT INTO j (id) SELECT generate_series(1, $1::int)", n)
+		},
+			func() (n int) {
+				return int(s.exec(t, "SELECT id FROM ran GROUP BY id HAVING count(*) = 1 AND id IN (SELECT id FROM j WHERE status = 'queued')"))
+			})
+	}
 }
 
 func TestKilledSQLite(t *testing.T) {

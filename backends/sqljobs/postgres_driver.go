@@ -106,7 +106,7 @@ func openPostgres(c backends.Config, n *neighbours) (backends.Store, error) {
 	if !b.Receipts.none() {
 		s.receipts = b.Receipts
 	}
-	s.identity = e.target
+	s.identity, s.overlaps = e.target, true
 	return s, nil
 }
 

@@ -19,19 +19,28 @@ func (s *Store) Redrive(ctx context.Context, o backends.Order, j backends.Journa
 	if err := s.makeReceipts(ctx, m); err != nil {
 		return s.explain(err)
 	}
+	if j, ok := j.(backends.Ahead); ok && s.overlaps {
+		return s.redriveAhead(ctx, m, o, j)
+	}
 	for rest := o.Items; len(rest) > 0; {
 		n, err := j.Admit(ctx, min(s.batch, len(rest)))
 		if err != nil {
 			return err
 		}
-		n = min(max(n, 1), s.batch, len(rest))
-		b := &batch{store: s, m: m, attempts: o.Attempts, items: rest[:n], journal: j}
-		if err := b.run(ctx); err != nil {
+		b := s.newBatch(m, o, &rest, n)
+		if err := b.run(ctx, j); err != nil {
 			return err
 		}
-		rest = rest[n:]
 	}
 	return nil
+}
+
+// newBatch takes the next n items.
+func (s *Store) newBatch(m *mapping, o backends.Order, rest *[]backends.Item, n int) *batch {
+	n = min(max(n, 1), s.batch, len(*rest))
+	b := &batch{store: s, m: m, attempts: o.Attempts, items: (*rest)[:n]}
+	*rest = (*rest)[n:]
+	return b
 }
 
 // accepts checks how many attempts an order gives. A new row starts with what
@@ -49,29 +58,53 @@ func (j *Jobs) accepts(attempts string) error {
 // serialization failure.
 const tries = 3
 
-// run sends one batch. It starts again only while nothing was intended.
-func (b *batch) run(ctx context.Context) error {
+// run sends one batch from the beginning to the end.
+func (b *batch) run(ctx context.Context, j backends.Journal) error {
+	defer b.rollback()
+	if err := b.ready(ctx); err != nil {
+		return err
+	}
+	if len(b.hits) == 0 {
+		return j.Record(ctx, b.outcomes...)
+	}
+	if err := j.Intend(ctx, b.ticket, b.numbers()...); err != nil {
+		return err
+	}
+	sent, err := b.send(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitLimit)
+	defer cancel()
+	err = j.Record(ctx, b.outcomes...)
+	if sent {
+		b.store.wake(ctx, b.m)
+	}
+	return err
+}
+
+// ready prepares a batch, and starts again where that may help: nothing is
+// intended yet.
+func (b *batch) ready(ctx context.Context) error {
 	for try := 1; ; try++ {
 		b.reset()
-		err := b.attempt(ctx)
+		err := b.prepare(ctx)
 		if err == nil {
 			return nil
 		}
-		if b.journalErr != nil {
-			return b.journalErr
-		}
 		f := b.store.engine.fault(err)
 		switch {
-		case b.intended:
-			return b.explain(ctx, err)
 		case f.badInput && try == 1:
+			b.rollback() // the locks of this try must not stand in the way
 			if err := b.sieve(ctx); err != nil {
 				return b.explain(ctx, err)
 			}
 		case f.retry && try < tries:
 		case f.retry:
-			return b.giveUp(ctx)
+			b.giveUp()
+			return nil
 		default:
+			b.rollback()
 			return b.explain(ctx, err)
 		}
 	}
@@ -107,11 +140,10 @@ func (b *batch) sieve(ctx context.Context) error {
 	return err
 }
 
-// giveUp records that the rows were too contended to be sent.
-func (b *batch) giveUp(ctx context.Context) error {
+// giveUp skips rows that were too contended to be sent.
+func (b *batch) giveUp() {
 	b.reset()
 	for _, it := range b.items {
 		b.skip(it.N, backends.Busy)
 	}
-	return b.record(ctx)
 }

@@ -25,7 +25,8 @@ type Store struct {
 	receipts Table             // nil: none
 	makes    bool              // the receipts table is made if it is missing
 	identity func(context.Context, *mapping) (backends.Target, error)
-	batch    int // items of one ticket
+	batch    int  // items of one ticket
+	overlaps bool // two transactions can write at the same time
 
 	neighbours *neighbours
 

@@ -152,6 +152,9 @@ var calls = []struct {
 	{"renew", func(l *Ledger, id, _ string) error { return l.Renew(ctx, id, 1, time.Hour) }, []State{Running, Stopping}},
 	{"reserve", func(l *Ledger, id, _ string) error { _, err := l.Reserve(ctx, id, 1, id, 4, 3); return err }, []State{Running, Stopping}},
 	{"intend", func(l *Ledger, id, who string) error { return l.Intend(ctx, id, "x-A", 1, "t-"+id+who, []int{0}) }, []State{Running, Stopping}},
+	{"turn", func(l *Ledger, id, who string) error {
+		return l.Turn(ctx, id, "x-A", 1, outcomes(backends.Done, 1), "t-"+id+who, []int{0})
+	}, []State{Running, Stopping}},
 	{"finish", func(l *Ledger, id, _ string) error { _, err := l.Finish(ctx, id, 1, false, "over"); return err }, nil},
 	// One that lost its fence may say what became of its own, whatever the plan is.
 	{"record own", recordAs("x-A", 0, 1, backends.Done), planStates},

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 )
 
@@ -154,17 +153,4 @@ func NewID(prefix string) string {
 		b[i] = alphabet[b[i]&31]
 	}
 	return prefix + "-" + string(b)
-}
-
-// chunks cuts a slice into pieces of at most n.
-func chunks[T any](list []T, n int) iter.Seq[[]T] {
-	return func(yield func([]T) bool) {
-		for len(list) > 0 {
-			k := min(n, len(list))
-			if !yield(list[:k]) {
-				return
-			}
-			list = list[k:]
-		}
-	}
 }

@@ -3,13 +3,11 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
@@ -133,17 +131,6 @@ func (t *txn) claimed(p Plan, items []Item, err error) error {
 	return &ClaimedError{By: by}
 }
 
-// spelled refuses ids that JSON, in which a batch goes to SQLite, would change:
-// two letters could become one.
-func spelled(items []Item) error {
-	for _, it := range items {
-		if !utf8.ValidString(it.Ref.ID) || !utf8.ValidString(it.Ref.Mark) {
-			return fmt.Errorf("item %d: the id %q with mark %q is not UTF-8", it.N, it.Ref.ID, it.Ref.Mark)
-		}
-	}
-	return nil
-}
-
 func (t *txn) sameKey(p Plan) error {
 	if p.Idem == "" {
 		return nil
@@ -210,40 +197,6 @@ func (t *txn) insertPlan(p Plan) error {
 		p.ID, p.Digest, p.Bytes, p.Queue, p.Letters, p.Physical, p.Mode, string(p.State), p.Kind, p.Principal, p.Session,
 		p.Same, p.Idem, micros(p.Created), micros(p.Expires), micros(p.NotAfter), micros(p.Decided))
 	return err
-}
-
-// itemRow is an item as the one JSON argument of a batch carries it.
-type itemRow struct {
-	N      int    `json:"n"`
-	ID     string `json:"id"`
-	Mark   string `json:"mark"`
-	Digest string `json:"digest"` // hexadecimal, as are salt and body
-	Salt   string `json:"salt"`
-	Body   string `json:"body,omitempty"`
-	Has    bool   `json:"has,omitempty"`
-}
-
-func (t *txn) insertItems(p Plan, items []Item) error {
-	for chunk := range chunks(items, 1000) {
-		rows := make([]itemRow, len(chunk))
-		for i, it := range chunk {
-			rows[i] = itemRow{N: it.N, ID: it.Ref.ID, Mark: it.Ref.Mark, Digest: it.Ref.Hex(), Salt: fmt.Sprintf("%x", it.Salt)}
-			if it.Body != nil {
-				rows[i].Has, rows[i].Body = true, fmt.Sprintf("%x", it.Body)
-			}
-		}
-		arg, err := json.Marshal(rows)
-		if err != nil {
-			return err
-		}
-		if _, err := t.Exec(`INSERT INTO items(plan, n, letters, id, mark, digest, salt, body, state, open, at)
-			SELECT ?1, j.value->>'n', ?2, j.value->>'id', j.value->>'mark', unhex(j.value->>'digest'), unhex(j.value->>'salt'),
-			       CASE WHEN j.value->>'has' THEN unhex(coalesce(j.value->>'body','')) END, 'claimed', 1, ?3
-			FROM json_each(?4) j`, p.ID, p.Letters, t.now, string(arg)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func ids(items []Item) []string {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -80,8 +79,13 @@ func scanPlan(rows *sql.Rows) (p Plan, err error) {
 // all. Bodies are filled.
 func (l *Ledger) Items(ctx context.Context, plan string, states ...backends.State) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
+		among, err := json.Marshal(append([]backends.State{}, states...))
+		if err != nil {
+			yield(Item{}, err)
+			return
+		}
 		rows, err := l.read.QueryContext(ctx, `SELECT p.queue, i.n, i.id, i.mark, i.digest, i.salt, i.body, i.body IS NULL, i.state, i.ticket, i.code, i.new_id, i.at
-			FROM items i JOIN plans p ON p.id = i.plan WHERE i.plan = ? ORDER BY i.n`, plan)
+			FROM items i JOIN plans p ON p.id = i.plan WHERE i.plan = ?1 AND (?2 = '[]' OR i.state IN (SELECT value FROM json_each(?2))) ORDER BY i.n`, plan, string(among))
 		if err != nil {
 			yield(Item{}, wrap("reading the items of "+plan, err))
 			return
@@ -89,9 +93,6 @@ func (l *Ledger) Items(ctx context.Context, plan string, states ...backends.Stat
 		defer rows.Close()
 		for rows.Next() {
 			it, err := scanItem(rows)
-			if err == nil && len(states) > 0 && !slices.Contains(states, it.State) {
-				continue
-			}
 			if !yield(it, err) || err != nil {
 				return
 			}

@@ -26,18 +26,20 @@ func (l *Ledger) Told(ctx context.Context, plan string, s State, h Head) error {
 // Audited notes that these outcomes of a plan are in the log. Items that have
 // another state by now owe that one.
 func (l *Ledger) Audited(ctx context.Context, plan string, outcomes []backends.Outcome, h Head) error {
+	return wrap("noting that outcomes are in the log", l.timed(ctx, func(t *txn) error { return t.audited(plan, outcomes, h) }))
+}
+
+func (t *txn) audited(plan string, outcomes []backends.Outcome, h Head) error {
 	by := map[backends.State][]int{}
 	for _, o := range outcomes {
 		by[o.State] = append(by[o.State], o.N)
 	}
-	return wrap("noting that outcomes are in the log", l.timed(ctx, func(t *txn) error {
-		for s, ns := range by {
-			if _, err := t.spread(spansOf(ns), `UPDATE items SET owed = 0 WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND state = ?4`, plan, string(s)); err != nil {
-				return err
-			}
+	for s, ns := range by {
+		if _, err := t.spread(spansOf(ns), `UPDATE items SET owed = 0 WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND state = ?4`, plan, string(s)); err != nil {
+			return err
 		}
-		return t.setHead(h)
-	}))
+	}
+	return t.setHead(h)
 }
 
 // Unaudited lists the outcomes of a plan that the log lacks.

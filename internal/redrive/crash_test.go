@@ -12,6 +12,9 @@ var kinds = map[string]func(*toy){
 	"receipts":    func(*toy) {},
 	"no receipts": func(s *toy) { s.receipts = false },
 	"two steps":   func(s *toy) { s.receipts, s.twoStep = false, true },
+	"ahead": func(s *toy) { // nothing paces or limits it
+		s.ahead, s.w.order.Rate, s.w.order.PerHour = true, 0, 0
+	},
 }
 
 // broken runs the plan in one process that breaks at a step. It reports whether

@@ -84,18 +84,29 @@ func (j *journal) Intend(ctx context.Context, ticket string, ns ...int) error {
 	if err := j.e.Ledger.Intend(ctx, j.o.Plan, j.run, j.fence, ticket, ns); err != nil {
 		return err
 	}
+	return j.intended(ctx, ticket, ns, nil)
+}
+
+// intended writes an intent that the ledger holds to the log, behind the outcomes
+// of the batch before, if there are any, and asks a last time whether the plan is
+// still this executor's.
+func (j *journal) intended(ctx context.Context, ticket string, ns []int, before []backends.Outcome) error {
 	items := make([]audit.Item, len(ns))
 	for i, n := range ns {
 		items[i] = audit.Item{N: n, Commit: j.o.Commit(n)}
 	}
-	head, err := j.write(ctx, audit.PhaseIntent, func(r *audit.Record) {
+	var recs []audit.Record
+	if len(before) > 0 {
+		recs = append(recs, j.outcome(audit.PhaseOutcome, before))
+	}
+	head, err := j.write(ctx, append(recs, j.entry(audit.PhaseIntent, func(r *audit.Record) {
 		r.Items = items
 		r.Args = []audit.Arg{{Key: "ticket", Value: ticket}}
-	})
+	}))...)
 	if err != nil {
 		return err
 	}
-	err = j.e.Ledger.Intended(ctx, j.o.Plan, j.fence, head)
+	err = j.e.Ledger.Intended(ctx, j.o.Plan, j.fence, head, before...)
 	if isLost(err) {
 		return errors.Join(err, j.callOff(ctx, items))
 	}
@@ -108,9 +119,9 @@ func (j *journal) callOff(ctx context.Context, items []audit.Item) error {
 	for i := range items {
 		items[i] = audit.Item{N: items[i].N, State: string(backends.Claimed)}
 	}
-	_, err := j.write(context.WithoutCancel(ctx), audit.PhaseOutcome, func(r *audit.Record) {
+	_, err := j.write(context.WithoutCancel(ctx), j.entry(audit.PhaseOutcome, func(r *audit.Record) {
 		r.Items, r.Why = items, "another executor had taken the plan over, so this one did nothing"
-	})
+	}))
 	return err
 }
 
@@ -136,7 +147,7 @@ func (j *journal) record(ctx context.Context, phase string, outcomes []backends.
 		return err
 	}
 	if len(stored) > 0 {
-		if err := j.log(ctx, phase, stored, false); err != nil {
+		if err := j.log(ctx, j.outcome(phase, stored), stored); err != nil {
 			return err
 		}
 		if j.o.Progress != nil {
@@ -161,7 +172,15 @@ func (j *journal) store(ctx context.Context, outcomes []backends.Outcome) ([]bac
 
 // log writes outcomes that the ledger has to the log, and notes in the ledger
 // that they are there.
-func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Outcome, recovered bool) error {
+func (j *journal) log(ctx context.Context, rec audit.Record, outcomes []backends.Outcome) error {
+	head, err := j.write(ctx, rec)
+	if err != nil {
+		return err
+	}
+	return j.e.Ledger.Audited(ctx, j.o.Plan, outcomes, head)
+}
+
+func (j *journal) outcome(phase string, outcomes []backends.Outcome) audit.Record {
 	items := make([]audit.Item, len(outcomes))
 	cause := ""
 	for i, o := range outcomes {
@@ -170,16 +189,7 @@ func (j *journal) log(ctx context.Context, phase string, outcomes []backends.Out
 			cause = j.o.Redact(o.Cause.Error())
 		}
 	}
-	head, err := j.write(ctx, phase, func(r *audit.Record) {
-		r.Items, r.Err = items, cause
-		if recovered {
-			r.Args = []audit.Arg{{Key: "recovered", Value: true}}
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return j.e.Ledger.Audited(ctx, j.o.Plan, outcomes, head)
+	return j.entry(phase, func(r *audit.Record) { r.Items, r.Err = items, cause })
 }
 
 // auditLeft writes the outcomes that an executor, an earlier one or this one,
@@ -190,18 +200,25 @@ func (j *journal) auditLeft(ctx context.Context) error {
 	if err != nil || len(outcomes) == 0 {
 		return err
 	}
-	if err := j.log(ctx, audit.PhaseOutcome, outcomes, true); err != nil {
+	rec := j.outcome(audit.PhaseOutcome, outcomes)
+	rec.Args = []audit.Arg{{Key: "recovered", Value: true}}
+	if err := j.log(ctx, rec, outcomes); err != nil {
 		return fmt.Errorf("recording what was done: %w", err)
 	}
 	return nil
 }
 
-// write appends a record of this run to the log.
-func (j *journal) write(ctx context.Context, phase string, fill func(*audit.Record)) (ledger.Head, error) {
+// entry is a record of this run.
+func (j *journal) entry(phase string, fill func(*audit.Record)) audit.Record {
 	r := j.o.Record
 	r.Phase, r.Plan, r.Run, r.Queue = phase, j.o.Digest, j.run, j.o.Queue
 	fill(&r)
-	head, err := j.e.Log.Append(ctx, r)
+	return r
+}
+
+// write appends records to the log and returns the last one's Head.
+func (j *journal) write(ctx context.Context, recs ...audit.Record) (ledger.Head, error) {
+	head, err := j.e.Log.Append(ctx, recs...)
 	return ledger.Head{Log: head.Log, Seq: head.Seq, Hash: head.Hash}, err
 }
 

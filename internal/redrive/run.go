@@ -128,10 +128,10 @@ func (j *journal) sendAll(ctx context.Context, store backends.Store) (halt error
 // started writes the run to the log. The fence tells later which of a plan's runs
 // a ledger knows of.
 func (j *journal) started(ctx context.Context) error {
-	head, err := j.write(ctx, audit.PhaseRun, func(r *audit.Record) {
+	head, err := j.write(ctx, j.entry(audit.PhaseRun, func(r *audit.Record) {
 		r.Outcome = "started"
 		r.Args = append(slices.Clip(r.Args), audit.Arg{Key: "fence", Value: j.fence})
-	})
+	}))
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (j *journal) send(ctx context.Context, store backends.Store) error {
 	if len(items) == 0 {
 		return nil
 	}
-	return store.Redrive(ctx, backends.Order{Queue: j.o.Queue, Attempts: j.o.Attempts, Items: items}, j)
+	return store.Redrive(ctx, backends.Order{Queue: j.o.Queue, Attempts: j.o.Attempts, Items: items}, j.rein())
 }
 
 // resolve asks the store about every item that was intended and has no outcome.
@@ -199,9 +199,7 @@ func (j *journal) finish(ctx context.Context, halt error) (ledger.State, error) 
 	if err != nil {
 		return ledger.Running, errors.Join(halt, err)
 	}
-	head, err := j.write(ctx, audit.PhaseOutcome, func(r *audit.Record) {
-		r.Outcome, r.Why = string(state), why
-	})
+	head, err := j.write(ctx, j.entry(audit.PhaseOutcome, func(r *audit.Record) { r.Outcome, r.Why = string(state), why }))
 	if err == nil {
 		// What is not noted is told the log once more, by whoever comes next.
 		_ = j.e.Ledger.Told(ctx, j.o.Plan, state, head)

@@ -19,6 +19,7 @@ type toy struct {
 	batch    int
 	receipts bool // it can prove what it sent
 	twoStep  bool // it sends and then removes, as a message queue does
+	ahead    bool // it records a batch with the intent of the next
 	tickets  int
 	dead     map[string]bool
 	sent     map[string]int
@@ -37,6 +38,13 @@ type toy struct {
 }
 
 func (s *toy) Redrive(ctx context.Context, o backends.Order, j backends.Journal) error {
+	if a, ok := j.(backends.Ahead); ok && s.ahead {
+		last, err := s.redriveAhead(ctx, o, a)
+		if len(last) > 0 {
+			err = errors.Join(err, s.record(ctx, j, last))
+		}
+		return err
+	}
 	for rest := o.Items; len(rest) > 0; {
 		if err := s.w.steps.step("admit"); err != nil {
 			return err
@@ -57,16 +65,22 @@ func (s *toy) Redrive(ctx context.Context, o backends.Order, j backends.Journal)
 }
 
 func (s *toy) send(ctx context.Context, batch []backends.Item, j backends.Journal) error {
-	live, err := s.skipGone(ctx, batch, j)
-	if err != nil || len(live) == 0 {
-		return err
+	live, gone := s.look(batch)
+	if len(gone) > 0 {
+		if err := s.record(ctx, j, gone); err != nil {
+			return err
+		}
+	}
+	if len(live) == 0 {
+		return nil
 	}
 	ns := make([]int, len(live))
 	for i, it := range live {
 		ns[i] = it.N
 	}
 	ticket := s.ticket()
-	if err := s.transact(ctx, ticket, ns, live, j); err != nil {
+	intend := func() error { return j.Intend(ctx, ticket, ns...) }
+	if err := s.transact(ticket, live, intend); err != nil {
 		return err
 	}
 	if s.twoStep {
@@ -76,7 +90,7 @@ func (s *toy) send(ctx context.Context, batch []backends.Item, j backends.Journa
 }
 
 // transact intends and makes the effect, as one transaction does.
-func (s *toy) transact(ctx context.Context, ticket string, ns []int, live []backends.Item, j backends.Journal) error {
+func (s *toy) transact(ticket string, live []backends.Item, intend func() error) error {
 	defer s.lock()()
 	if err := s.w.steps.step("intend"); err != nil {
 		return err
@@ -84,7 +98,7 @@ func (s *toy) transact(ctx context.Context, ticket string, ns []int, live []back
 	if s.onIntend != nil {
 		s.onIntend()
 	}
-	if err := j.Intend(ctx, ticket, ns...); err != nil {
+	if err := intend(); err != nil {
 		return err
 	}
 	if s.onEffect != nil {
@@ -100,9 +114,42 @@ func (s *toy) transact(ctx context.Context, ticket string, ns []int, live []back
 	return nil
 }
 
-func (s *toy) skipGone(ctx context.Context, batch []backends.Item, j backends.Journal) (live []backends.Item, err error) {
-	var gone []backends.Outcome
+// redriveAhead returns what was not recorded yet when it ended.
+func (s *toy) redriveAhead(ctx context.Context, o backends.Order, j backends.Ahead) (last []backends.Outcome, err error) {
+	for rest := o.Items; len(rest) > 0; {
+		if err := s.w.steps.step("admit ahead"); err != nil {
+			return last, err
+		}
+		n, err := j.AdmitAhead(ctx, min(s.batch, len(rest)))
+		if err != nil {
+			return last, err
+		}
+		live, outs := s.look(rest[:n])
+		rest = rest[n:]
+		if len(live) > 0 {
+			ns := make([]int, len(live))
+			for i, it := range live {
+				ns[i] = it.N
+			}
+			ticket := s.ticket()
+			err := s.transact(ticket, live, func() error {
+				before := last
+				last = nil
+				return j.Turn(ctx, before, ticket, ns...)
+			})
+			if err != nil {
+				return last, err
+			}
+			outs = append(outs, outcomes(live, backends.Done)...)
+		}
+		last = append(last, outs...)
+	}
+	return last, nil
+}
+
+func (s *toy) look(batch []backends.Item) (live []backends.Item, gone []backends.Outcome) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, it := range batch {
 		if s.dead[it.Ref.ID] {
 			live = append(live, it)
@@ -110,11 +157,7 @@ func (s *toy) skipGone(ctx context.Context, batch []backends.Item, j backends.Jo
 			gone = append(gone, backends.Outcome{N: it.N, State: backends.Skipped, Code: backends.Gone, Cause: errors.New("gone")})
 		}
 	}
-	s.mu.Unlock()
-	if len(gone) == 0 {
-		return live, nil
-	}
-	return live, s.record(ctx, j, gone)
+	return live, gone
 }
 
 func (s *toy) ticket() string {
