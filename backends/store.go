@@ -176,8 +176,9 @@ type Journal interface {
 // a batch is admitted by AdmitAhead and intended by Turn.
 type Ahead interface {
 	Journal
-	// AdmitAhead may be called while Turn or Record run. It asks less than Admit;
-	// Turn asks the rest.
+	// AdmitAhead is Admit, and may be called while Turn or Record run. It may ask
+	// the store, so nothing may be held for it that the store has few of; Turn and
+	// Record ask nothing.
 	AdmitAhead(ctx context.Context, n int) (int, error)
 	// Turn makes durable what came of the batch before, if anything, and in the
 	// same step that the next one is about to be sent under ticket. After an error

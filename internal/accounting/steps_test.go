@@ -215,7 +215,11 @@ type stepStore struct {
 func (st stepStore) Redrive(ctx context.Context, o backends.Order, j backends.Journal) error {
 	st.s.step("before the store sends")
 	defer st.s.step("after the store sent")
-	return st.Store.Redrive(ctx, o, stepJournal{j, st.s})
+	steps := stepJournal{j, st.s}
+	if a, ok := j.(backends.Ahead); ok {
+		return st.Store.Redrive(ctx, o, stepAhead{steps, a})
+	}
+	return st.Store.Redrive(ctx, o, steps)
 }
 
 func (st stepStore) Resolve(ctx context.Context, queue string, doubts []backends.Doubt, j backends.Journal) error {
@@ -245,5 +249,22 @@ func (j stepJournal) Record(ctx context.Context, outcomes ...backends.Outcome) e
 	j.s.step("committed, not recorded")
 	err := j.Journal.Record(ctx, outcomes...)
 	j.s.step("recorded")
+	return err
+}
+
+// stepAhead has no step while a batch is prepared beside another.
+type stepAhead struct {
+	stepJournal
+	ahead backends.Ahead
+}
+
+func (j stepAhead) AdmitAhead(ctx context.Context, n int) (int, error) {
+	return j.ahead.AdmitAhead(ctx, min(n, 2))
+}
+
+func (j stepAhead) Turn(ctx context.Context, before []backends.Outcome, ticket string, ns ...int) error {
+	j.s.step("rows changed, not intended")
+	err := j.ahead.Turn(ctx, before, ticket, ns...)
+	j.s.step("intended, not committed")
 	return err
 }

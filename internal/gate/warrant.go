@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -13,16 +14,21 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
 	"github.com/redrive-mcp/redrive-mcp/internal/ledger"
 	"github.com/redrive-mcp/redrive-mcp/internal/plan"
+	"github.com/redrive-mcp/redrive-mcp/internal/redrive"
 	"github.com/redrive-mcp/redrive-mcp/policy"
 )
 
 // warrant is what a run is checked against, again before every batch.
 type warrant struct {
-	c    *call
-	row  ledger.Plan
-	doc  *plan.Plan
-	t    *target
-	seen string // the policy and the freeze that the letters were last judged under
+	c   *call
+	row ledger.Plan
+	doc *plan.Plan
+	t   *target
+
+	// mu guards what follows: a batch may be checked while the one before is
+	// intended and recorded. It is not held while a store is asked.
+	mu   sync.Mutex
+	seen string     // the policy and the freeze that the letters were last judged under
 	need approval.Need
 	// effect is what the policy now says to the letters that are still to go.
 	effect policy.Effect
@@ -106,25 +112,9 @@ func (w *warrant) commit(n int) string {
 // frozen, the time is not up, the connection leads where the plan says, and the
 // stricter of the policy at planning and the policy now is satisfied.
 func (w *warrant) check(ctx context.Context) error {
-	if w.orphan {
-		return haltedError{why: "the session that asked for it has ended"}
-	}
-	if why := w.c.st.stopped(); why != "" {
-		return haltedError{why: "redrives are stopped for everyone: " + why, code: CodeStopped}
-	}
-	row, err := w.c.st.ledger.Get(ctx, w.row.ID)
+	now, err := w.holds(ctx)
 	if err != nil {
 		return err
-	}
-	if row.State == ledger.Stopping {
-		return haltedError{why: "it was " + row.Why}
-	}
-	now, err := w.c.st.ledger.Now()
-	if err != nil {
-		return haltedError{why: err.Error()}
-	}
-	if now.After(w.doc.NotAfter) {
-		return haltedError{why: "its time was up at " + stamp(w.doc.NotAfter)}
 	}
 	pol, err := w.c.s.g.policyNow(ctx)
 	if err != nil {
@@ -143,6 +133,49 @@ func (w *warrant) check(ctx context.Context) error {
 	return w.judge(ctx, pol, now)
 }
 
+// still says whether what check found holds, as far as that can be told without
+// asking the store.
+func (w *warrant) still(ctx context.Context) error {
+	now, err := w.holds(ctx)
+	if err != nil {
+		return err
+	}
+	pol, err := w.c.s.g.policyNow(ctx)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if q := pol.Queues[w.row.Queue]; q == nil || judgedUnder(pol, q, now) != w.seen {
+		return redrive.ErrAskAgain
+	}
+	return nil
+}
+
+// holds asks whether the run was called off or its time is up.
+func (w *warrant) holds(ctx context.Context) (now time.Time, err error) {
+	if w.orphan {
+		return now, haltedError{why: "the session that asked for it has ended"}
+	}
+	if why := w.c.st.stopped(); why != "" {
+		return now, haltedError{why: "redrives are stopped for everyone: " + why, code: CodeStopped}
+	}
+	state, why, err := w.c.st.ledger.State(ctx, w.row.ID)
+	if err != nil {
+		return now, err
+	}
+	if state == ledger.Stopping {
+		return now, haltedError{why: "it was " + why}
+	}
+	if now, err = w.c.st.ledger.Now(); err != nil {
+		return now, haltedError{why: err.Error()}
+	}
+	if now.After(w.doc.NotAfter) {
+		return now, haltedError{why: "its time was up at " + stamp(w.doc.NotAfter)}
+	}
+	return now, nil
+}
+
 // judge asks the policy again when it, or a freeze, has changed since the last
 // time, and weighs the approvals.
 func (w *warrant) judge(ctx context.Context, pol *policy.Policy, now time.Time) error {
@@ -153,13 +186,15 @@ func (w *warrant) judge(ctx context.Context, pol *policy.Policy, now time.Time) 
 	if q.SourceKey != w.t.q.SourceKey {
 		return voidError{"the policy's queue has another source now"}
 	}
-	if key := pol.Digest + frozen(pol, q, now); key != w.seen {
+	if key := judgedUnder(pol, q, now); key != w.seen {
 		effect, err := w.effectNow(ctx, pol, q)
 		if err != nil {
 			return err
 		}
+		w.mu.Lock()
 		w.seen, w.effect = key, effect
 		w.need = w.needNow(q)
+		w.mu.Unlock()
 	}
 	switch {
 	case w.effect == policy.Never:
@@ -170,7 +205,9 @@ func (w *warrant) judge(ctx context.Context, pol *policy.Policy, now time.Time) 
 	return w.approved(ctx, now)
 }
 
-func frozen(pol *policy.Policy, q *policy.Queue, now time.Time) (names string) {
+// judgedUnder names the policy and the freezes that letters are judged under.
+func judgedUnder(pol *policy.Policy, q *policy.Queue, now time.Time) string {
+	names := pol.Digest
 	for _, f := range pol.Freezes {
 		if f.Holds(q.Name, now) {
 			names += " " + f.Name
@@ -217,6 +254,8 @@ func (w *warrant) groups() []string { return (&choice{group: w.doc.Group}).group
 // repeat it in an error.
 func (w *warrant) hide(t *target, v *seen, body []byte) {
 	now, _ := redactor{Redaction: t.q.Redact}.body(body)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, b := range []shownBody{v.body, now} {
 		if b.withheld != "" {
 			w.known = maxSought + 1
@@ -233,6 +272,8 @@ func (w *warrant) hide(t *target, v *seen, body []byte) {
 // values than can be looked for, or a body that hides them is not read, nothing
 // of it is.
 func (w *warrant) clean(text string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	values, err := newFinder(sought(w.hidden))
 	if err != nil || w.known > maxSought {
 		return hiddenText

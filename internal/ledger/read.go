@@ -29,6 +29,12 @@ func (l *Ledger) Get(ctx context.Context, id string) (Plan, error) {
 	return plans[0], nil
 }
 
+// State is how far a plan has come, and why, without the rest of it.
+func (l *Ledger) State(ctx context.Context, id string) (s State, why string, err error) {
+	err = noPlan(l.read.QueryRowContext(ctx, `SELECT state, why FROM plans WHERE id = ?`, id).Scan(&s, &why))
+	return s, why, wrap("reading request "+id, err)
+}
+
 const (
 	withPrefix = `id >= ?1 AND id < ?1 || '~'`
 	inStates   = isOpen + ` AND state IN (SELECT value FROM json_each(?))`

@@ -11,7 +11,7 @@ import (
 // rein is the journal that a store is given. Where a pace or a limit holds, each
 // batch is admitted when the one before is over.
 func (j *journal) rein() backends.Journal {
-	if j.o.Rate > 0 || j.o.PerHour > 0 {
+	if j.o.Rate > 0 || j.o.PerHour > 0 || j.o.Still == nil {
 		return j
 	}
 	return ahead{j}
@@ -20,24 +20,15 @@ func (j *journal) rein() backends.Journal {
 // ahead lets a store prepare a batch while it sends the one before.
 type ahead struct{ *journal }
 
-// AdmitAhead looks only whether the run is to stop: what a check finds now may
-// be out of date when the batch's turn comes.
-func (a ahead) AdmitAhead(_ context.Context, n int) (int, error) {
-	switch {
-	case a.stop.Err() != nil:
-		return 0, ErrStopped
-	case a.lost.Load():
-		return 0, &ledger.FenceError{Plan: a.o.Plan}
-	}
-	return n, nil
-}
+// AdmitAhead asks whether the run may go on. Nothing limits how many may go.
+func (a ahead) AdmitAhead(ctx context.Context, n int) (int, error) { return n, a.mayGoOn(ctx) }
 
-// Turn asks whether the run may go on, and then does the work of Record and
-// Intend with one step of the ledger and one of the log. Its order is theirs, and
-// so is what a crash leaves. What came of the batch before is recorded even where
-// the next may not go.
+// Turn asks whether that still holds, and then does the work of Record and Intend
+// with one step of the ledger and one of the log. Its order is theirs, and so is
+// what a crash leaves. What came of the batch before is recorded even where the
+// next may not go.
 func (a ahead) Turn(ctx context.Context, before []backends.Outcome, ticket string, ns ...int) error {
-	err := a.mayGoOn(ctx)
+	err := a.still(ctx)
 	if err == nil {
 		err = a.e.Ledger.Turn(ctx, a.o.Plan, a.run, a.fence, before, ticket, ns)
 	}
@@ -51,4 +42,14 @@ func (a ahead) Turn(ctx context.Context, before []backends.Outcome, ticket strin
 		a.o.Progress()
 	}
 	return nil
+}
+
+func (a ahead) still(ctx context.Context) error {
+	switch {
+	case a.stop.Err() != nil:
+		return ErrStopped
+	case a.lost.Load():
+		return &ledger.FenceError{Plan: a.o.Plan}
+	}
+	return a.o.Still(ctx)
 }

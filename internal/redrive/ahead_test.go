@@ -18,23 +18,58 @@ func newAheadWorld(t *testing.T, ids ...string) *world {
 	return w
 }
 
-// The next batch is in the making when the run is called off. It does not go, and
-// what went before is recorded.
+// The run is called off while a batch is in the making. It does not go, and what
+// went before is recorded.
 func TestAheadAsksBeforeEveryIntent(t *testing.T) {
-	for at, sent := range map[int][]int{1: {0, 0, 0}, 2: {1, 1, 0}} {
+	for name, ask := range map[string]func(*Order) *func(context.Context) error{
+		"check": func(o *Order) *func(context.Context) error { return &o.Check },
+		"still": func(o *Order) *func(context.Context) error { return &o.Still },
+	} {
+		for at, sent := range map[int][]int{1: {0, 0, 0}, 2: {1, 1, 0}} {
+			w := newAheadWorld(t, "a", "b", "c")
+			asked := 0
+			*ask(&w.order) = func(context.Context) error {
+				if asked++; asked == at {
+					return errFault
+				}
+				return nil
+			}
+			state, err := w.run()
+			if wantAs[*HaltError](t, name, err); !errors.Is(err, errFault) {
+				t.Errorf("error %v", err)
+			}
+			w.wantEnd(fmt.Sprint(name, " ", at), state, ledger.Halted, sent...)
+		}
+	}
+}
+
+// What was checked has changed meanwhile: it is checked again, and goes on or not.
+func TestAheadChecksAgain(t *testing.T) {
+	for _, again := range []error{nil, errFault} {
 		w := newAheadWorld(t, "a", "b", "c")
-		asked := 0
+		changed := false
+		w.order.Still = func(context.Context) error {
+			if w.store.sent["a"] > 0 && !changed {
+				changed = true
+				return ErrAskAgain
+			}
+			return nil
+		}
 		w.order.Check = func(context.Context) error {
-			if asked++; asked == at {
-				return errFault
+			if changed {
+				return again
 			}
 			return nil
 		}
 		state, err := w.run()
-		if wantAs[*HaltError](t, "a check", err); !errors.Is(err, errFault) {
-			t.Errorf("error %v", err)
+		if !errors.Is(err, again) {
+			t.Errorf("error %v, want %v", err, again)
 		}
-		w.wantEnd(fmt.Sprint("check ", at), state, ledger.Halted, sent...)
+		if again == nil {
+			w.wantEnd("goes on", state, ledger.Done, 1, 1, 1)
+		} else {
+			w.wantEnd("is halted", state, ledger.Halted, 1, 1, 0)
+		}
 	}
 }
 
@@ -83,8 +118,9 @@ func TestAheadLosesItsLease(t *testing.T) {
 // Where a pace or a limit holds, nothing is admitted ahead.
 func TestLimitedRunsAreNotAhead(t *testing.T) {
 	for name, limit := range map[string]func(*Order){
-		"paced":   func(o *Order) { o.Rate = 2 },
-		"limited": func(o *Order) { o.PerHour = 3 },
+		"paced":         func(o *Order) { o.Rate = 2 },
+		"limited":       func(o *Order) { o.PerHour = 3 },
+		"without Still": func(o *Order) { o.Still = nil },
 	} {
 		w := newAheadWorld(t, "a")
 		limit(&w.order)
@@ -92,7 +128,7 @@ func TestLimitedRunsAreNotAhead(t *testing.T) {
 			t.Errorf("%s, and ahead", name)
 		}
 	}
-	if _, ok := (&journal{}).rein().(backends.Ahead); !ok {
+	if _, ok := (&journal{o: newAheadWorld(t, "a").order}).rein().(backends.Ahead); !ok {
 		t.Error("neither paced nor limited, and not ahead")
 	}
 }

@@ -118,6 +118,7 @@ func (y *yard) claim() Order {
 	now, commit := time.Now(), strings.Repeat("c", 64)
 	o := Order{Plan: ledger.NewID("r"), Digest: rand.Text(), Queue: "mail", Physical: physical, Attempts: "reset",
 		Check:  func(context.Context) error { return nil },
+		Still:  func(context.Context) error { return nil },
 		Bind:   func(ledger.Item) error { return nil },
 		Commit: func(int) string { return commit },
 		Redact: func(s string) string { return s },

@@ -27,6 +27,11 @@ type Order struct {
 	// Check says whether the run may go on; it is asked before the first send
 	// and before every batch. Its error halts the run.
 	Check func(context.Context) error
+	// Still says whether what Check found holds at the moment of the intent, where
+	// a batch was checked while the one before was under way. It asks no store: the
+	// sessions may all be taken. ErrAskAgain makes the run begin with Check again.
+	// Without it nothing is checked ahead.
+	Still func(context.Context) error
 	// Bind compares an item of the ledger with the frozen plan; its error halts
 	// the run before anything is sent.
 	Bind func(ledger.Item) error
@@ -55,6 +60,9 @@ type HaltError struct{ Why error }
 
 func (e *HaltError) Error() string { return e.Why.Error() }
 func (e *HaltError) Unwrap() error { return e.Why }
+
+// ErrAskAgain means that what a check was about has changed since.
+var ErrAskAgain = errors.New("the policy changed since the redrive was checked")
 
 // ErrStopped means that the caller's context ended between two batches.
 var ErrStopped = errors.New("stopped between two batches")
@@ -118,7 +126,7 @@ const tries = 3
 func (j *journal) sendAll(ctx context.Context, store backends.Store) (halt error) {
 	for range tries {
 		halt = j.send(ctx, store)
-		if _, stale := errors.AsType[*ledger.StaleError](halt); !stale {
+		if _, stale := errors.AsType[*ledger.StaleError](halt); !stale && !errors.Is(halt, ErrAskAgain) {
 			break
 		}
 	}

@@ -69,6 +69,7 @@ func worldIn(t testing.TB, path string, ids ...string) *world {
 	}
 	w.order = Order{Plan: planID, Digest: digest, Queue: "mail", Physical: physical, Attempts: "reset",
 		Check:  func(context.Context) error { return nil },
+		Still:  func(context.Context) error { return nil },
 		Bind:   func(ledger.Item) error { return nil },
 		Commit: func(n int) string { w.steps.crash("commit"); return fmt.Sprint("c", n) },
 		Redact: func(s string) string { w.steps.crash("redact"); return "redacted" },
