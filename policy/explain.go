@@ -27,10 +27,10 @@ func (q *Queue) Explain(f Facts) string {
 	}
 	switch d.Effect {
 	case EffectApproval:
-		fmt.Fprintf(&b, "approval: %s\n", q.Approval.describe())
+		fmt.Fprintf(&b, "approval: %s\n", q.Approval)
 	case Direct:
 		fmt.Fprintf(&b, "limits: %s\n", d.Limits)
-		fmt.Fprintf(&b, "over a limit it becomes a request for approval: %s\n", q.Approval.describe())
+		fmt.Fprintf(&b, "over a limit it becomes a request for approval: %s\n", q.Approval)
 	}
 	return b.String()
 }
@@ -47,12 +47,14 @@ func (c RuleCheck) state() string {
 	return "does not match"
 }
 
-func (a Approval) describe() string {
+// String is "1 of oncall (ana, luis), proof none, within 1h, then good for 30m, at
+// most 1000 messages".
+func (a Approval) String() string {
 	text := a.Who()
 	if people := strings.Join(a.people, ", "); people != "" && people != strings.Join(a.From, ", ") {
 		text += " (" + people + ")"
 	}
-	text += fmt.Sprintf(", proof %s, within %s, at most %d messages", a.Proof, short(a.TTL), a.MaxMessages)
+	text += fmt.Sprintf(", proof %s, within %s, then good for %s, at most %d messages", a.Proof, short(a.TTL), short(a.ValidFor), a.MaxMessages)
 	if len(a.Require) > 0 {
 		text += ", and the request must name a " + strings.Join(a.Require, " and a ")
 	}

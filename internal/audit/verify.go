@@ -212,12 +212,14 @@ func (v *verifier) missingHeads(names []string) {
 // same whether or not its end was cut off.
 func (v *verifier) anchor() string {
 	const none = "unanchored: nothing held outside proves that the tail is complete"
-	if len(v.expect) == 0 {
-		return none
-	}
-	var newest uint64
+	fits, newest := false, uint64(0)
 	for seq := range v.expect {
-		newest = max(newest, seq)
+		if v.report.Bad == nil || seq < v.report.Bad.Seq {
+			fits, newest = true, max(newest, seq)
+		}
+	}
+	if !fits {
+		return none
 	}
 	return fmt.Sprintf("%s beyond record %d, which was compared with a head kept outside", none, newest)
 }

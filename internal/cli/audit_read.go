@@ -174,7 +174,7 @@ func auditShow() command {
 		name: "show", args: "OP",
 		short:   "print all records of one operation",
 		long:    "Prints every record of one operation in full: the call, the decision, the plan, what was intended and what came of it.",
-		example: "redrive-mcp audit show 0KX3V9\nredrive-mcp audit show 0KX3V9 --json",
+		example: "redrive-mcp audit show o-sh8ajhun\nredrive-mcp audit show o-sh8ajhun --json",
 		setup: func(a *app, f *flag.FlagSet) action {
 			l := a.logFlags(f)
 			a.jsonFlag(f)

@@ -37,7 +37,7 @@ func cancelCommand() command {
 	return command{
 		name: "cancel", args: "ID", part: partAct,
 		short:   "withdraw a request, or stop one that runs",
-		long:    "Withdraws a request that waits, or stops one that runs between two messages. What was not sent is free again. It works on a full disk.",
+		long:    "Withdraws a request that waits, or stops one that runs, between two batches. What was not sent is free again. It works on a full disk.",
 		example: "redrive-mcp cancel r-7k2m9q --reason 'wrong group'",
 		setup: func(a *app, f *flag.FlagSet) action {
 			a.personFlags(f)

@@ -63,6 +63,7 @@ func TestForPeople(t *testing.T) {
 		"Give exactly one of `id`, `ids` and `group`.":                              "Give exactly one of --id, --ids and --group.",
 		"asks what was fixed: give `fix` with `ref` (a deploy, a ticket) and `at`.": "asks what was fixed: give --fix REF (a deploy, a ticket) and --fix-at T.",
 		"See get_redrive.": "See `show`.",
+		"There is no request \"r-1\". get_redrive without an id lists the open ones.": "There is no request \"r-1\". `pending` lists the open ones.",
 	} {
 		if got := forPeople(in); got != want {
 			t.Errorf("forPeople(%q) = %q, want %q", in, got, want)

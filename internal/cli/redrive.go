@@ -20,7 +20,7 @@ func redriveCommand() command {
 			"for approval. Letters are named by id or by error group; a group needs the listing's as-of time and a maximum, " +
 			"so that nothing that arrived later is in it. A patch comes from a file (- is standard input).",
 		example: "redrive-mcp redrive orders --ids 4711,4712 --reason 'the bank answers again' --dry-run\n" +
-			"redrive-mcp redrive orders --group g-1f2e3d --as-of 2026-12-01T03:00:00Z --max 200 --reason 'rate limit lifted' --fix OPS-88\n" +
+			"redrive-mcp redrive orders --group 28d2efae1ef9 --as-of 2026-12-01T03:00:00Z --max 200 --reason 'rate limit lifted' --fix OPS-88\n" +
 			"redrive-mcp redrive orders --id 4711 --merge-patch currency.json --reason 'currency was missing'",
 		setup: setupRedrive,
 	}

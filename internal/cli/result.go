@@ -13,6 +13,7 @@ import (
 
 // Statuses of a request that commands branch on.
 const (
+	statusDryRun   = "dry_run"
 	statusPending  = "pending_approval"
 	statusApproved = "approved"
 	statusRunning  = "running"
@@ -62,6 +63,10 @@ func (a *app) printRequest(r gate.RequestResult) {
 
 // printSummary prints what there is to say of a request as a whole.
 func (a *app) printSummary(r gate.RequestResult) {
+	effect, until := r.Effect, a.both(r.NotAfter)
+	if !open(r.Status) {
+		effect, until = "", "" // they say what would happen, and it did or never will
+	}
 	a.printf("%-17s %s\n", "request", strings.TrimSpace(oneLine(r.RequestID)+" "+a.onOut(statusStyle(r.Status), oneLine(r.Status))))
 	a.printFacts([][2]string{
 		{"queue", r.Queue},
@@ -75,10 +80,19 @@ func (a *app) printSummary(r gate.RequestResult) {
 		{"decided", r.Decided},
 		{"came to", tally(r)},
 		{"dead again", some(r.Returned)},
-		{"in this store", r.Effect},
+		{"in this store", effect},
 		{"expires", a.both(r.Expires)},
-		{"not after", a.both(r.NotAfter)},
+		{"not after", until},
 	})
+}
+
+// open says whether something of a request may still be sent.
+func open(status string) bool {
+	switch status {
+	case statusDryRun, statusPending, statusApproved, statusRunning:
+		return true
+	}
+	return false
 }
 
 // printItems prints messages one by one, first those that were not sent.
@@ -147,7 +161,7 @@ func tally(r gate.RequestResult) string {
 func (a *app) nextAfter(r gate.RequestResult) {
 	id := oneLine(r.RequestID)
 	switch {
-	case r.Status == "dry_run":
+	case r.Status == statusDryRun:
 		a.notef("%s", oneLine(strings.Replace(r.Next, "dry_run", "--dry-run", 1)))
 		a.nextf("the same without --dry-run")
 	case r.Status == statusPending:

@@ -10,6 +10,8 @@ import (
 func forPeople(s string) string {
 	pairs := []string{
 		"Ask a person to run ", "Run ",
+		"Look and propose, but ask a person before you request again", "`resume` lets them run again, once it is safe",
+		"get_redrive without an id", "`pending`",
 		"list_queues", "`queues`",
 		"group_dead_letters", "`letters --groups`",
 		"list_dead_letters", "`letters`",

@@ -42,7 +42,7 @@ func (a *Agent) GetRedrive(ctx context.Context, args GetArgs) (*StatusResult, er
 }
 
 // CancelRedrive withdraws one's own pending request or stops a running one
-// between two messages.
+// between two batches.
 func (a *Agent) CancelRedrive(ctx context.Context, args CancelArgs) (*StatusResult, error) {
 	return a.s.cancel(ctx, args)
 }

@@ -64,12 +64,11 @@ func (c *call) runbook(ctx context.Context, queue string) (*Runbook, error) {
 
 // bookOf is what the policy alone says.
 func (c *call) bookOf(q *policy.Queue) *Runbook {
-	a := q.Approval
 	book := &Runbook{
 		Queue: q.Name, Store: q.Backend.Kind, Attempts: string(q.Send.Attempts), Redrive: string(q.Effect),
 		Rate: "as fast as the store takes them", Facts: []backends.Place{}, Rules: []string{}, Patch: []string{}, Hidden: []string{},
 		Freezes: []string{}, Warnings: []string{},
-		Approval: fmt.Sprintf("%s, within %s; good for %s after that; proof %s", a.Who(), a.TTL, a.ValidFor, a.Proof),
+		Approval: q.Approval.String(),
 	}
 	if q.Send.Rate > 0 {
 		book.Rate = fmt.Sprintf("%g a second", q.Send.Rate)
