@@ -2,8 +2,9 @@
 // are enough to run it.
 //
 // Guarantee: one denial by a person whom the need names, or who asked, is final;
-// a person's approval counts once; a decision counts only for the digest it names, only from those whom
-// the need names, and only while it is valid. What is missing is said.
+// a person's approval counts once; an approval counts only for the digest it
+// names, only from those whom the need names, only with a proof that is as strong
+// as the need asks, and only while it is valid. What is missing is said.
 //
 // Limit: decisions carry the proof `none`: the command line's word for the
 // operating-system user who typed them. Signatures are not built yet, so an
@@ -11,6 +12,7 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +25,7 @@ type Need struct {
 	People     []string
 	From       string // how to name them to a reader: "1 of oncall"
 	Count      int
-	Proof      string // none
+	Proof      string // the weakest that counts: none, key, touch or pin; empty: none
 	Separation string // agent: who asked, or had an agent ask, may approve; person: somebody else must
 	ValidFor   time.Duration
 
@@ -58,7 +60,8 @@ type Verdict struct {
 }
 
 // Stricter is a need that satisfies both: the people that both name, the larger
-// count, the shorter validity. It approves only what both approve.
+// count, the stronger proof, the shorter validity. It approves only what both
+// approve.
 func Stricter(a, b Need) Need {
 	n := a
 	switch {
@@ -73,6 +76,9 @@ func Stricter(a, b Need) Need {
 	n.deniers = slices.Concat(a.People, a.deniers, b.People, b.deniers)
 	n.anyDenier = a.anyDenier || b.anyDenier || a.People == nil || b.People == nil
 	n.Count = max(a.Count, b.Count)
+	if s := strength(b.Proof); s < 0 || strength(a.Proof) >= 0 && s > strength(a.Proof) {
+		n.Proof = b.Proof
+	}
 	if b.Separation == "person" {
 		n.Separation = b.Separation
 	}
@@ -100,9 +106,9 @@ func Judge(n Need, r Request, ds []Decision, now time.Time) Verdict {
 	for _, d := range ds {
 		switch {
 		case d.Digest != r.Digest:
-		case !d.Yes && n.hears(d.Person):
+		case !d.Yes && MayDeny(n, r, d.Person):
 			return Verdict{Denied: true, By: []string{d.Person}, Missing: d.Person + " denied it"}
-		case !d.Yes, !May(n, r, d.Person), slices.Contains(v.By, d.Person):
+		case !d.Yes, !May(n, r, d.Person), !proves(d.Proof, n.Proof), slices.Contains(v.By, d.Person):
 		case n.ValidFor > 0 && now.After(d.At.Add(n.ValidFor)):
 		default:
 			v.By = append(v.By, d.Person)
@@ -116,18 +122,29 @@ func Judge(n Need, r Request, ds []Decision, now time.Time) Verdict {
 	return v
 }
 
-// hears says whether a person's denial counts. Separation is about saying yes:
-// who asked may take it back.
-func (n Need) hears(person string) bool {
-	return person != "" && (n.People == nil || n.anyDenier || slices.Contains(n.People, person) || slices.Contains(n.deniers, person))
-}
-
-// May says whether a person may decide: whether their approval counts.
+// May says whether a person's approval counts.
 func May(n Need, r Request, person string) bool {
 	if person == "" || n.People != nil && !slices.Contains(n.People, person) {
 		return false
 	}
 	return r.Principal != person || n.Separation != "person"
+}
+
+// MayDeny says whether a person's denial counts. Separation is about saying yes:
+// who asked, or for whom an agent did, may take it back.
+func MayDeny(n Need, r Request, person string) bool {
+	return person != "" && (n.People == nil || n.anyDenier || person == r.Principal ||
+		slices.Contains(n.People, person) || slices.Contains(n.deniers, person))
+}
+
+// proves says whether a proof is as strong as the one that is asked. A word that
+// is not known here proves nothing, and nothing proves what it asks.
+func proves(proof, asked string) bool {
+	return strength(asked) >= 0 && strength(proof) >= strength(asked)
+}
+
+func strength(proof string) int {
+	return slices.Index([]string{"none", "key", "touch", "pin"}, cmp.Or(proof, "none"))
 }
 
 func missing(n Need, count, have int) string {
@@ -137,6 +154,9 @@ func missing(n Need, count, have int) string {
 	}
 	if n.People != nil {
 		who += " (" + strings.Join(n.People, ", ") + ")"
+	}
+	if n.Proof != "" && n.Proof != "none" {
+		who += fmt.Sprintf(", with a proof of %q", n.Proof)
 	}
 	return fmt.Sprintf("%d of %d approvals that are valid now, from %s", have, count, who)
 }

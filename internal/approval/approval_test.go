@@ -83,9 +83,14 @@ func TestJudge(t *testing.T) {
 		"a denial never expires":      {two, []Decision{{Person: "eve", Digest: digest, At: now.Add(-48 * time.Hour)}}, false, true, "eve"},
 		"who asked takes it back":     {Need{Separation: "person"}, []Decision{yes("ana", 0), no("luis")}, false, true, "luis"},
 		"a denial without a name":     {Need{}, []Decision{yes("ana", 0), no("")}, true, false, "ana"},
+		"who asked, of others":        {two, []Decision{yes("ana", 0), yes("eve", 0), no("dora")}, false, true, "dora"},
 		"who asked, separated people": {Need{Separation: "person"}, []Decision{yes("luis", 0)}, false, false, ""},
 	} {
-		v := Judge(c.need, Request{Digest: digest, Principal: "luis"}, c.said, now)
+		asked := "luis"
+		if strings.HasSuffix(name, "of others") {
+			asked = "dora"
+		}
+		v := Judge(c.need, Request{Digest: digest, Principal: asked}, c.said, now)
 		if v.Approved != c.approved || v.Denied != c.denied || strings.Join(v.By, " ") != c.by {
 			t.Errorf("%s: %+v", name, v)
 		}
@@ -141,11 +146,41 @@ func TestStricter(t *testing.T) {
 	}
 }
 
+// An approval with a weaker proof than is asked, or with one that nobody knows,
+// does not count; a denial does.
+func TestProof(t *testing.T) {
+	all := []string{"", "none", "key", "touch", "pin", "seal"}
+	strength := map[string]int{"": 1, "none": 1, "key": 2, "touch": 3, "pin": 4}
+	for _, asked := range all {
+		for _, given := range all {
+			d := yes("ana", 0)
+			d.Proof = given
+			v := Judge(Need{Proof: asked}, Request{Digest: digest}, []Decision{d}, now)
+			if want := strength[asked] > 0 && strength[given] >= strength[asked]; v.Approved != want {
+				t.Errorf("asked %q, given %q: %+v", asked, given, v)
+			}
+			d.Yes = false
+			if v := Judge(Need{Proof: asked}, Request{Digest: digest}, []Decision{d}, now); !v.Denied {
+				t.Errorf("asked %q: a denial with %q does not count", asked, given)
+			}
+			d.Yes = true
+			for _, n := range []Need{Stricter(Need{Proof: asked}, Need{Proof: "key"}), Stricter(Need{Proof: "key"}, Need{Proof: asked})} {
+				if v := Judge(n, Request{Digest: digest}, []Decision{d}, now); v.Approved && (strength[given] < 2 || strength[asked] == 0) {
+					t.Errorf("key and %q are approved by %q", asked, given)
+				}
+			}
+		}
+	}
+	if got := Judge(Need{Proof: "pin"}, Request{}, nil, now).Missing; got != `0 of 1 approvals that are valid now, from anybody, with a proof of "pin"` {
+		t.Error(got)
+	}
+}
+
 // A small random world: few people and digests, so that collisions are common.
 type world struct{ *rand.Rand }
 
 func (w world) need() Need {
-	n := Need{Count: w.IntN(4), ValidFor: time.Duration(w.IntN(3)) * time.Hour, Separation: []string{"", "agent", "person"}[w.IntN(3)]}
+	n := Need{Count: w.IntN(4), Proof: []string{"", "none", "key"}[w.IntN(3)], ValidFor: time.Duration(w.IntN(3)) * time.Hour, Separation: []string{"", "agent", "person"}[w.IntN(3)]}
 	switch w.IntN(4) {
 	case 0: // anybody
 	case 1:
@@ -165,7 +200,7 @@ func (w world) people() []string {
 func (w world) decisions() []Decision {
 	ds := make([]Decision, w.IntN(7))
 	for i := range ds {
-		ds[i] = Decision{Person: w.people()[0], Yes: w.IntN(6) > 0, Digest: []string{digest, digest, digest, "d2"}[w.IntN(4)],
+		ds[i] = Decision{Person: w.people()[0], Yes: w.IntN(6) > 0, Proof: []string{"none", "key", "key"}[w.IntN(3)], Digest: []string{digest, digest, digest, "d2"}[w.IntN(4)],
 			At: now.Add(-time.Duration(w.IntN(4)) * time.Hour)}
 	}
 	return ds
@@ -195,7 +230,7 @@ func TestProperties(t *testing.T) {
 		if !v.Approved && judge(a, denied).Approved {
 			t.Fatalf("a denial approves: %+v, need %+v", denied, a)
 		}
-		if u := judge(a, denied); May(a, r, denied[len(ds)].Person) && !u.Denied {
+		if u := judge(a, denied); MayDeny(a, r, denied[len(ds)].Person) && !u.Denied {
 			t.Fatalf("a denial is lost: %+v, need %+v", denied, a)
 		}
 		strict := judge(Stricter(a, b), ds).Approved

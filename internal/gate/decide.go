@@ -62,7 +62,11 @@ func (c *call) decide(ctx context.Context, id, digest string, yes bool, reason s
 	if yes && c.pol.Queues[row.Queue] == nil {
 		return nil, refuse(CodeState, "The policy has no queue %s any more, so request %s can only be denied or cancelled.", row.Queue, row.ID)
 	}
-	if !approval.May(w.need, w.asked(), c.caller.Principal) {
+	may := approval.MayDeny
+	if yes {
+		may = approval.May
+	}
+	if !may(w.need, w.asked(), c.caller.Principal) {
 		return nil, refuse(CodePolicy, "%s may not decide about %s: it takes %s.", c.caller.Principal, row.ID, w.need.From).
 			hint("people of the policy decide under their own name; separation: %s", w.need.Separation)
 	}

@@ -52,5 +52,6 @@ func (c *call) vouched(ctx context.Context, rows []ledger.Decision) ([]approval.
 
 // decides reports whether a record is of this decision.
 func decides(rec audit.Record, d ledger.Decision) bool {
-	return rec.Phase == audit.PhaseApproval && rec.Plan == d.Digest && argOf(rec, "person") == d.Person && rec.Outcome == decisionWord(d.Yes)
+	return rec.Phase == audit.PhaseApproval && rec.Plan == d.Digest && argOf(rec, "person") == d.Person && rec.Outcome == decisionWord(d.Yes) &&
+		rec.Proof == d.Proof
 }
