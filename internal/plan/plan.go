@@ -12,8 +12,8 @@ import (
 // Version of the format that this package writes.
 const Version = 1
 
-// Plan names everything that a decision is about. Text in it is printable
-// ASCII: whoever makes a plan passes foreign words through Word.
+// Plan names everything that a decision is about. Text in it is UTF-8 and may be
+// anybody's: Statement makes it fit to be read.
 type Plan struct {
 	V           int       `json:"v"`
 	ID          string    `json:"id"`   // the request: r-…
@@ -95,11 +95,15 @@ type Item struct {
 	After  string `json:"after,omitempty"`
 }
 
-// Encode freezes a plan: its bytes and their digest.
+// Encode freezes a plan: its bytes and their digest. Text that is not UTF-8 is
+// refused: two such texts would be frozen to the same bytes.
 func Encode(p *Plan) (data []byte, digest string, err error) {
 	data, err = json.Marshal(p)
 	if err != nil {
-		return nil, "", fmt.Errorf("freezing plan %s: %w", p.ID, err)
+		return nil, "", fmt.Errorf("freezing plan %s: %w", Word(p.ID, 20), err)
+	}
+	if lossy(data) {
+		return nil, "", fmt.Errorf("freezing plan %s: it holds text that is not UTF-8", Word(p.ID, 20))
 	}
 	return data, Digest(data), nil
 }

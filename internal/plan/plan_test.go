@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,31 +65,97 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever differs in a plan differs in its digest.
+// Whatever differs in a plan differs in its digest: each field of it is changed,
+// those within it and within its items too.
 func TestEveryFieldIsInTheDigest(t *testing.T) {
 	base := Digest(encode(t, full()))
-	for name, change := range map[string]func(*Plan){
-		"target":      func(p *Plan) { p.Target += "x" },
-		"destination": func(p *Plan) { p.Destination = "" },
-		"attempts":    func(p *Plan) { p.Attempts = "keep" },
-		"policy":      func(p *Plan) { p.Policy = "" },
-		"need":        func(p *Plan) { p.Need.Count = 2 },
-		"people":      func(p *Plan) { p.Need.From = p.Need.From[:1] },
-		"requester":   func(p *Plan) { p.Requester.Principal = "ana" },
-		"reason":      func(p *Plan) { p.Reason += " " },
-		"fix":         func(p *Plan) { p.Fix = nil },
-		"rate":        func(p *Plan) { p.Rate = 0.25 },
-		"not after":   func(p *Plan) { p.NotAfter = p.NotAfter.Add(1) },
-		"nonce":       func(p *Plan) { p.Nonce = "m0nce" },
-		"an id":       func(p *Plan) { p.Items[0].ID = "9007199254740992" },
-		"a mark":      func(p *Plan) { p.Items[1].Mark = "m" },
-		"a body":      func(p *Plan) { p.Items[1].After = p.Items[0].After },
-		"one less":    func(p *Plan) { p.Items = p.Items[:1] },
-	} {
+	fields := leaves(reflect.TypeFor[Plan](), nil)
+	if len(fields) < 40 {
+		t.Errorf("only %d fields were found", len(fields))
+	}
+	for _, path := range fields {
 		p := full()
-		change(p)
+		change(leaf(p, path))
 		if Digest(encode(t, p)) == base {
-			t.Errorf("%s does not change the digest", name)
+			t.Errorf("%v does not change the digest", path)
+		}
+	}
+	p := full()
+	p.Items = p.Items[:1]
+	if Digest(encode(t, p)) == base {
+		t.Error("an item less does not change the digest")
+	}
+}
+
+// leaves are the paths, by field names, of all fields that hold no further ones.
+func leaves(t reflect.Type, path []string) (all [][]string) {
+	switch {
+	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice:
+		return leaves(t.Elem(), path)
+	case t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]():
+		return [][]string{path}
+	}
+	for i := range t.NumField() {
+		all = append(all, leaves(t.Field(i).Type, append(slices.Clip(path), t.Field(i).Name))...)
+	}
+	return all
+}
+
+// leaf is the field at a path; of a list, the last item's.
+func leaf(p *Plan, path []string) reflect.Value {
+	for v := reflect.ValueOf(p); ; {
+		switch {
+		case v.Kind() == reflect.Pointer:
+			v = v.Elem()
+		case v.Kind() == reflect.Slice:
+			v = v.Index(v.Len() - 1)
+		case len(path) == 0:
+			return v
+		default:
+			v, path = v.FieldByName(path[0]), path[1:]
+		}
+	}
+}
+
+// change gives a field another value.
+func change(v reflect.Value) {
+	switch x := v.Addr().Interface().(type) {
+	case *time.Time:
+		*x = x.Add(1)
+	case *string:
+		*x += "x"
+	case *bool:
+		*x = !*x
+	case *int:
+		*x++
+	case *float64:
+		*x /= 2
+	case *time.Duration:
+		*x++
+	default:
+		panic(fmt.Sprintf("no other value is known for a %T", x))
+	}
+}
+
+// Bytes that are no UTF-8 would be frozen like others that are none.
+func TestOnlyUTF8IsFrozen(t *testing.T) {
+	for _, path := range leaves(reflect.TypeFor[Plan](), nil) {
+		for text, ok := range map[string]bool{"\xff": false, "a\xc3": false, "\xed\xa0\x80": false, "\ufffd": true, `\ufffd`: true, `\\ufffd`: true, "\\\xff": false, "\u2028": true} {
+			p := full()
+			v := leaf(p, path)
+			if v.Kind() != reflect.String {
+				break
+			}
+			v.SetString(text)
+			data, _, err := Encode(p)
+			if (err == nil) != ok {
+				t.Errorf("%v = %q: %v", path, text, err)
+			}
+			if err == nil {
+				if back, err := Decode(data); err != nil || !reflect.DeepEqual(back, p) {
+					t.Errorf("%v = %q comes back as %+v, %v", path, text, back, err)
+				}
+			}
 		}
 	}
 }

@@ -24,41 +24,53 @@ type Anchor struct {
 }
 
 // Statement is the readable form of a decision about a plan: at most MaxLines
-// lines of printable ASCII, `name: value`, facts first, foreign words quoted and
-// short. The same plan, decision and anchor always give the same bytes.
+// lines of printable ASCII, `name: value`, facts first, foreign words as JSON
+// strings and short. The same plan, decision and anchor always give the same
+// bytes.
 func Statement(p *Plan, digest, decision string, a Anchor) []string {
 	s := statement{}
-	s.add("redrive approval", "v1")
-	s.add("decision", decision)
-	s.add("plan", digest)
-	s.add("short", Short(digest))
-	s.add("log", fmt.Sprintf("%s at %d %s", a.Log, a.Seq, a.Hash))
-	s.add("target", p.Target)
-	s.add("destination", p.Destination)
-	s.add("messages", messages(p))
-	s.add("patch", patch(p))
-	s.add("hidden values", strconv.Itoa(p.Hidden))
-	s.add("effect", p.Effect+"; attempts: "+p.Attempts)
-	s.add("rate", rate(p.Rate))
-	s.add("policy", p.Policy+" rule "+p.Rule)
-	s.add("not after", p.NotAfter.UTC().Format(time.RFC3339))
-	s.add("nonce", p.Nonce)
-	s.add("asked by", Word(p.Requester.Name(), 80))
+	s.fact("redrive approval", "v1")
+	s.fact("decision", decision)
+	s.fact("plan", digest)
+	s.fact("short", Short(digest))
+	s.fact("log", fmt.Sprintf("%s at %d %s", a.Log, a.Seq, a.Hash))
+	s.fact("target", p.Target)
+	s.fact("destination", p.Destination)
+	s.fact("messages", messages(p))
+	s.words("patch", patch(p))
+	s.fact("hidden values", strconv.Itoa(p.Hidden))
+	s.fact("effect", p.Effect+"; attempts: "+p.Attempts)
+	s.fact("rate", rate(p.Rate))
+	s.fact("policy", p.Policy+" rule "+p.Rule)
+	s.fact("not after", p.NotAfter.UTC().Format(time.RFC3339))
+	s.fact("nonce", p.Nonce)
+	s.words("asked by", Word(p.Requester.Name(), 80)+", as declared")
 	if p.GroupLabel != "" {
-		s.add("store says, unchecked", Word(p.GroupLabel, 80))
+		s.words("store says, unchecked", Word(p.GroupLabel, 80))
 	}
 	if p.Fix != nil {
-		s.add("fix, unchecked", Word(strings.TrimSpace(p.Fix.Ref+" "+p.Fix.At), 80))
+		s.words("fix, unchecked", fix(p.Fix))
 	}
-	s.add(p.Requester.Kind+" says, unchecked", Word(p.Reason, 80))
+	s.words(speaker(p.Requester.Kind)+" says, unchecked", Word(p.Reason, 80))
 	return s.lines
 }
 
 type statement struct{ lines []string }
 
-// add keeps a line printable whatever the name and the value hold.
-func (s *statement) add(name, value string) {
-	s.lines = append(s.lines, ascii(name)+": "+ascii(value))
+// fact adds a value of ours; ascii keeps it on its line whatever it holds.
+func (s *statement) fact(name, value string) { s.words(name, ascii(value)) }
+
+// words adds what Word has made of foreign text already.
+func (s *statement) words(name, quoted string) {
+	s.lines = append(s.lines, name+": "+quoted)
+}
+
+// speaker is no foreign word: it stands where names of lines do.
+func speaker(kind string) string {
+	if kind == "agent" || kind == "person" {
+		return kind
+	}
+	return "requester"
 }
 
 func messages(p *Plan) string {
@@ -72,7 +84,7 @@ func messages(p *Plan) string {
 func patch(p *Plan) string {
 	switch {
 	case p.Body:
-		return fmt.Sprintf("the whole body of %d messages is replaced", changed(p))
+		return "the whole body of " + count(changed(p)) + " is replaced"
 	case len(p.Patch) == 0:
 		return "none, sent as stored"
 	}
@@ -86,7 +98,14 @@ func patch(p *Plan) string {
 	for i, path := range paths {
 		quoted[i] = Word(path, 40)
 	}
-	return fmt.Sprintf("%s%s in %d messages", strings.Join(quoted, " "), more, changed(p))
+	return strings.Join(quoted, " ") + more + " in " + count(changed(p))
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
 }
 
 func changed(p *Plan) (n int) {
@@ -98,30 +117,17 @@ func changed(p *Plan) (n int) {
 	return n
 }
 
+func fix(f *Fix) string {
+	text := Word(f.Ref, 80)
+	if f.At != "" {
+		text += " at " + Word(f.At, 40)
+	}
+	return text
+}
+
 func rate(r float64) string {
 	if r <= 0 {
 		return "as fast as the store takes them"
 	}
 	return strconv.FormatFloat(r, 'g', -1, 64) + " a second"
-}
-
-// Word quotes foreign text for a statement: JSON-like, printable ASCII, at most
-// max characters of the original.
-func Word(s string, max int) string {
-	if r := []rune(s); len(r) > max {
-		s = string(r[:max]) + "..."
-	}
-	return strconv.QuoteToASCII(s)
-}
-
-// ascii escapes what is not printable ASCII, so that no value can start a line
-// of its own or move the cursor.
-func ascii(s string) string {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			q := strconv.QuoteToASCII(s)
-			return q[1 : len(q)-1]
-		}
-	}
-	return s
 }

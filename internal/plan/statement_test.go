@@ -1,13 +1,17 @@
 package plan
 
 import (
+	"cmp"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -60,7 +64,7 @@ func TestStatementGolden(t *testing.T) {
 
 // wantPlain fails unless every line is `name: value` in printable ASCII and the
 // facts stand where they always do.
-func wantPlain(t *testing.T, p *Plan, lines []string, decision string) {
+func wantPlain(t *testing.T, p *Plan, digest string, lines []string, decision string) {
 	t.Helper()
 	if len(lines) > MaxLines {
 		t.Errorf("%d lines, more than %d", len(lines), MaxLines)
@@ -73,7 +77,8 @@ func wantPlain(t *testing.T, p *Plan, lines []string, decision string) {
 	if p.Fix != nil {
 		names = append(names, "fix, unchecked")
 	}
-	names = append(names, ascii(p.Requester.Kind)+" says, unchecked")
+	says := map[string]string{"agent": "agent", "person": "person"}[p.Requester.Kind]
+	names = append(names, cmp.Or(says, "requester")+" says, unchecked")
 	if len(lines) != len(names) {
 		t.Fatalf("%d lines, want %d: %q", len(lines), len(names), lines)
 	}
@@ -87,7 +92,7 @@ func wantPlain(t *testing.T, p *Plan, lines []string, decision string) {
 			}
 		}
 	}
-	if lines[1] != "decision: "+decision || lines[2] != "plan: "+Digest(encode(t, p)) {
+	if lines[1] != "decision: "+decision || lines[2] != "plan: "+digest {
 		t.Errorf("facts %q", lines[:3])
 	}
 }
@@ -114,7 +119,7 @@ func TestStatementIsShort(t *testing.T) {
 			}
 		}
 		lines := statementOf(t, p, Approve)
-		wantPlain(t, p, lines, Approve)
+		wantPlain(t, p, Digest(encode(t, p)), lines, Approve)
 		if again := statementOf(t, p, Approve); !slices.Equal(again, lines) {
 			t.Fatal("the same plan has two statements")
 		}
@@ -122,6 +127,37 @@ func TestStatementIsShort(t *testing.T) {
 	}
 	if len(seen) != 1<<len(options) {
 		t.Errorf("%d plans have %d statements", 1<<len(options), len(seen))
+	}
+}
+
+// unread are the fields of a plan that its statement does not show, each with
+// the reason. All others change it.
+var unread = map[string]string{
+	"V": "the first line has the statement's own version", "ID": "the digest names the plan", "Mode": "only plans for approval have statements",
+	"Physical": "part of the target", "PerHour": "of direct redrives", "Created": "the log has it", "Expires": "the approver is in time, or refused",
+	"Need.Effect": "the approver is asked", "Need.From": "they are asked", "Need.Count": "judged, not read", "Need.Proof": "judged, not read",
+	"Need.Separation": "judged, not read", "Need.ValidFor": "judged, not read",
+	"Requester.Session": "the log has it", "Requester.OSUser": "the log has it", "Requester.Host": "the log has it",
+	"Items.N": "the digest binds it", "Items.ID": "the digest binds it", "Items.Mark": "the digest binds it", "Items.Before": "the digest binds it",
+}
+
+func TestEveryFactIsInTheStatement(t *testing.T) {
+	base := strings.Join(Statement(full(), "d16e57", Approve, anchor), "\n")
+	for _, path := range leaves(reflect.TypeFor[Plan](), nil) {
+		p := full()
+		change(leaf(p, path))
+		if path[0] == "NotAfter" { // shown to the second
+			p.NotAfter = p.NotAfter.Add(time.Second)
+		}
+		name := strings.Join(path, ".")
+		if shown := strings.Join(Statement(p, "d16e57", Approve, anchor), "\n") != base; shown == (unread[name] != "") {
+			t.Errorf("%s: shown %v, said to be left out because %q", name, shown, unread[name])
+		}
+	}
+	for name, a := range map[string]Anchor{"log": {"x", anchor.Seq, anchor.Hash}, "seq": {anchor.Log, 1, anchor.Hash}, "hash": {anchor.Log, anchor.Seq, "x"}} {
+		if strings.Join(Statement(full(), "d16e57", Approve, a), "\n") == base {
+			t.Errorf("the anchor's %s is not shown", name)
+		}
 	}
 }
 
@@ -143,13 +179,67 @@ func FuzzStatement(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, word string) {
 		p := hostilePlan(word)
-		lines := statementOf(t, p, Deny)
-		wantPlain(t, p, lines, Deny)
+		lines := Statement(p, "d16e57", Deny, anchor)
+		wantPlain(t, p, "d16e57", lines, Deny)
 		said := lines[len(lines)-1]
-		if _, quoted, _ := strings.Cut(said, " says, unchecked: "); !strings.HasSuffix(quoted, `"`) || len(quoted) > 2+83*10 {
+		if _, quoted, _ := strings.Cut(said, " says, unchecked: "); len(quoted) > 2+80*12+3 || !beginning(quoted, word, 80) {
 			t.Errorf("foreign words are not quoted and short: %q", said)
 		}
+		for i, line := range lines {
+			for j, other := range lines {
+				if name, _, _ := strings.Cut(line, ": "); i != j && strings.HasPrefix(other, name+": ") {
+					t.Errorf("two lines have the name %q", name)
+				}
+			}
+		}
 	})
+}
+
+// beginning says whether quoted is the JSON string of a text, or of its first
+// characters with three dots behind.
+func beginning(quoted, text string, longest int) bool {
+	runes := []rune(text)
+	if cut, short := strings.CutSuffix(quoted, `"...`); short && len(runes) > longest {
+		quoted, runes = cut+`"`, runes[:longest]
+	}
+	var back string
+	return json.Unmarshal([]byte(quoted), &back) == nil && back == string(runes)
+}
+
+func FuzzWord(f *testing.F) {
+	for _, word := range []string{"", "plain", "\n\r\t", `\`, `"...`, "\x1b[2J", "\u202e", "\xff\xfe", "\xed\xa0\x80", "\U0001F600", "\ufffd", "\x7f"} {
+		f.Add(word, 3)
+	}
+	f.Fuzz(func(t *testing.T, word string, longest int) {
+		longest = max(0, min(longest, 1000))
+		got := Word(word, longest)
+		if !beginning(got, word, longest) {
+			t.Errorf("Word(%q, %d) = %s", word, longest, got)
+		}
+		if strings.Trim(got, printable) != "" {
+			t.Errorf("Word(%q, %d) = %q is not printable ASCII", word, longest, got)
+		}
+	})
+}
+
+const printable = ` !"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\]^_` + "`abcdefghijklmnopqrstuvwxyz{|}~"
+
+// Two values never read the same, whatever escapes stand in them already.
+func TestASCIIKeepsValuesApart(t *testing.T) {
+	parts := []string{"", "a", "n", "u000a", `\`, `\\`, "\n", `"`, `\"`, "\u2028", "\t", ":"}
+	seen := map[string]string{}
+	for _, a := range parts {
+		for _, b := range parts {
+			for _, c := range parts {
+				text := a + b + c
+				got := ascii(text)
+				if before, ok := seen[got]; ok && before != text {
+					t.Errorf("%q and %q both read %s", before, text, got)
+				}
+				seen[got] = text
+			}
+		}
+	}
 }
 
 func TestWord(t *testing.T) {
@@ -160,11 +250,13 @@ func TestWord(t *testing.T) {
 	}{
 		{"", 5, `""`},
 		{"abcde", 5, `"abcde"`},
-		{"abcdef", 5, `"abcde..."`},
-		{"äöü", 2, `"\u00e4\u00f6..."`},
+		{"abcdef", 5, `"abcde"...`},
+		{"äöü", 2, `"\u00e4\u00f6"...`},
+		{"😀", 5, `"\ud83d\ude00"`},
+		{"\x1b[2J\x7f", 5, `"\u001b[2J\u007f"`},
 		{"a\nb", 5, `"a\nb"`},
 		{`say "hi"`, 80, `"say \"hi\""`},
-		{"\xff", 5, `"\xff"`},
+		{"\xff", 5, `"\ufffd"`},
 	} {
 		if got := Word(c.text, c.max); got != c.want {
 			t.Errorf("Word(%q, %d) = %s, want %s", c.text, c.max, got, c.want)
