@@ -84,6 +84,9 @@ func (a *app) auditBundle(ctx context.Context, l *logFlags, plan, out string, ba
 		return fmt.Errorf("making the bundle's folder: %w", err)
 	}
 	defer b.out.Close()
+	if names, err := b.out.Names(); err != nil || len(names) > 0 {
+		return wrongUse("audit bundle: %s is not empty", path).hint("name a new folder with --out")
+	}
 	if err := b.write(bare); err != nil {
 		return err
 	}

@@ -108,6 +108,9 @@ func setupAuditSearch(a *app, f *flag.FlagSet) action {
 		if q.Until, err = flagTime("until", *until); err != nil {
 			return err
 		}
+		if *limit < 0 {
+			return wrongUse("audit search: --limit must not be negative")
+		}
 		return a.auditSearch(ctx, l, q, *limit)
 	}
 }

@@ -110,7 +110,12 @@ func flagError(err error) error {
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return errors.New(dashed(name) + " needs a value")
 	}
-	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
+	value, rest, _ := strings.Cut(text, " for flag -")
+	name, why, _ := strings.Cut(rest, ": ")
+	if text = value + " for " + dashed(name); why != "parse error" { // which says no more
+		text += ": " + why
+	}
+	return errors.New(text)
 }
 
 // arity holds the number of arguments against the usage line.
