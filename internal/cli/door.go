@@ -76,8 +76,7 @@ func (a *app) gateOptions(path string) gate.Options {
 	return gate.Options{PolicyPath: path, Drivers: a.Drivers, Env: a.env}
 }
 
-// person opens the gate for the one who types and runs do. change may adjust
-// the options; nil leaves them.
+// person opens the gate for the one who types and runs do.
 func (a *app) person(ctx context.Context, do func(p *gate.Person) error) error {
 	path, err := a.policyPath()
 	if err != nil {

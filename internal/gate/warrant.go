@@ -28,7 +28,7 @@ type warrant struct {
 	// mu guards what follows: a batch may be checked while the one before is
 	// intended and recorded. It is not held while a store is asked.
 	mu   sync.Mutex
-	seen string     // the policy and the freeze that the letters were last judged under
+	seen string // the policy and the freeze that the letters were last judged under
 	need approval.Need
 	// effect is what the policy now says to the letters that are still to go.
 	effect policy.Effect

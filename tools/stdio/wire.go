@@ -61,7 +61,7 @@ func (w *wire) start(m message) {
 		lane = w.calls
 	}
 	if !lane.submit(m.size, func() { w.serve(ctx, m) }) {
-		w.finish(ctx, m, &Call{refused: "too many calls wait"}, m.failure("Too many calls wait already. Send the next ones when these are answered."))
+		w.finish(m, &Call{refused: "too many calls wait"}, m.failure("Too many calls wait already. Send the next ones when these are answered."))
 	}
 }
 
@@ -70,10 +70,10 @@ func (w *wire) serve(ctx context.Context, m message) {
 	c := &Call{Arguments: m.args, report: func(err error) string { return w.faults.report(err) }}
 	if w.open.cancelled(key(m.id)) {
 		c.Refused("cancelled before it ran") // it waited in the lane
-		w.finish(ctx, m, c, nil)
+		w.finish(m, c, nil)
 		return
 	}
-	w.finish(ctx, m, c, w.handle(withCall(ctx, c), m))
+	w.finish(m, c, w.handle(withCall(ctx, c), m))
 }
 
 // handle lets the server answer. A panic becomes an answer that says nothing of
@@ -98,7 +98,7 @@ func (w *wire) handle(ctx context.Context, m message) (answer mcp.JSONRPCMessage
 }
 
 // finish records a request and only then answers it.
-func (w *wire) finish(ctx context.Context, m message, c *Call, answer mcp.JSONRPCMessage) {
+func (w *wire) finish(m message, c *Call, answer mcp.JSONRPCMessage) {
 	if !c.recorded {
 		if err := w.hear(m.heard(c, answer)); err != nil {
 			answer = m.failure(err.Error())
