@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/redrive-mcp/redrive-mcp/policy"
 )
 
 func TestBodySchema(t *testing.T) {
@@ -25,6 +27,26 @@ func TestBodySchema(t *testing.T) {
 		}
 		if strings.Contains(strings.Join(got, ""), "s3cr3t") {
 			t.Errorf("%s: a value is repeated: %q", body, got)
+		}
+	}
+}
+
+// "format" is checked whatever draft a schema names.
+func TestBodySchemaChecksFormats(t *testing.T) {
+	for _, draft := range []string{"", `"$schema": "http://json-schema.org/draft-07/schema#", `, `"$schema": "https://json-schema.org/draft/2020-12/schema", `} {
+		read := func(string) ([]byte, error) {
+			return []byte(`{` + draft + `"properties": {"mail": {"format": "email"}}}`), nil
+		}
+		p, err := policy.Parse("policy.yaml", []byte(withSchema), read, options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := p.Queues["q"].Patch.Schema
+		if why := s.Validate([]byte(`{"mail": "ana@example.com"}`)); len(why) != 0 {
+			t.Errorf("%s: %q", draft, why)
+		}
+		if why := s.Validate([]byte(`{"mail": "s3cr3t"}`)); !slices.Equal(why, []string{"/mail: must be a valid email"}) {
+			t.Errorf("%s: %q", draft, why)
 		}
 	}
 }

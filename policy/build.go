@@ -19,6 +19,7 @@ type builder struct {
 	*document
 	options Options
 	read    func(string) ([]byte, error)
+	schemas map[string]*BodySchema // by file, those that were read
 	raw     file
 	p       *Policy
 }

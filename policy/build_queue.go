@@ -117,6 +117,10 @@ func (b *builder) bodySchema(at, name string) *BodySchema {
 		b.fault(at, "the schema is the policy file itself", "name a file of its own")
 		return nil
 	}
+	// Read once, however many queues name it: what the digest is over is what is used.
+	if s := b.schemas[name]; s != nil {
+		return s
+	}
 	data, err := b.read(name)
 	if err == nil && len(data) > maxFile {
 		err = errors.New("it is larger than 1 MiB")
@@ -131,5 +135,6 @@ func (b *builder) bodySchema(at, name string) *BodySchema {
 		return nil
 	}
 	b.p.addFile(name, data)
+	b.schemas[name] = s
 	return s
 }

@@ -48,7 +48,7 @@ func Load(path string, o Options) (*Policy, error) {
 	read := func(stat func(string) (fs.FileInfo, error), open func(string) (*os.File, error), file string) ([]byte, error) {
 		data, info, err := readFile(stat, open, file)
 		if err == nil {
-			loose = append(loose, looseness(name, file, info)...)
+			loose = append(loose, looseness(path, file, info)...)
 		}
 		return data, err
 	}
@@ -59,14 +59,27 @@ func Load(path string, o Options) (*Policy, error) {
 	p, err := Parse(name, data, func(file string) ([]byte, error) {
 		return read(root.Stat, root.Open, filepath.FromSlash(file))
 	}, o)
+	if faults, ok := errors.AsType[*Faults](err); ok {
+		rename(faults.All, path)
+	}
 	if err != nil {
 		return nil, err
 	}
+	rename(p.Warnings, path)
+	p.doc.file = path
 	if info, err := root.Stat("."); err == nil {
-		loose = append(loose, looseness(name, "its folder", info)...)
+		loose = append(loose, looseness(path, "its folder", info)...)
 	}
 	p.Path, p.Folder, p.loose = path, folder, loose
 	return p, nil
+}
+
+// rename gives faults the path that the file was asked for by, which leads there
+// from where the reader stands.
+func rename(faults []Fault, path string) {
+	for i := range faults {
+		faults[i].File = path
+	}
 }
 
 func unread(path string, err error) error {
@@ -116,7 +129,7 @@ func regular(info fs.FileInfo) error {
 // by its name relative to the policy with slashes. The error is a *Faults.
 func Parse(name string, data []byte, read func(name string) ([]byte, error), o Options) (*Policy, error) {
 	b := &builder{
-		document: newDocument(name), options: o, read: read,
+		document: newDocument(name), options: o, read: read, schemas: map[string]*BodySchema{},
 	}
 	root := b.parse(data)
 	if root != nil {
@@ -133,9 +146,6 @@ func Parse(name string, data []byte, read func(name string) ([]byte, error), o O
 }
 
 func (p *Policy) addFile(name string, data []byte) {
-	if slices.ContainsFunc(p.Files, func(f File) bool { return f.Name == name }) {
-		return
-	}
 	p.Files = append(p.Files, File{Name: name, Digest: hexSum(data), Data: data})
 	slices.SortFunc(p.Files, func(a, b File) int { return strings.Compare(a.line(), b.line()) })
 }

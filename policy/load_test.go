@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,54 @@ func TestDigest(t *testing.T) {
 		lines += fmt.Sprintf("%s %x\n", name, sha256.Sum256(data))
 	}
 	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(lines))); p.Digest != want {
+		t.Errorf("digest %s, want %s", p.Digest, want)
+	}
+}
+
+// A file that changes while the policy is read is read once, so that the digest
+// is over the bytes that are used, whoever names it.
+func TestEveryFileIsReadOnce(t *testing.T) {
+	reads := 0
+	read := func(string) ([]byte, error) {
+		reads++
+		return fmt.Appendf(nil, `{"maxProperties": %d}`, reads-1), nil
+	}
+	p, err := policy.Parse("policy.yaml", []byte(head+`
+queues:
+  a: {source: {backend: aws, dlq: a}, patch: {allow: [/a], schema: body.json}}
+  b: {source: {backend: aws, dlq: b}, patch: {allow: [/a], schema: body.json}}
+`), read, options())
+	if err != nil || reads != 1 || len(p.Files) != 2 {
+		t.Fatalf("%d reads, files %+v, %v", reads, p.Files, err)
+	}
+	for name, q := range p.Queues {
+		if string(q.Patch.Schema.Data) != string(p.Files[0].Data) || p.Files[0].Digest != fmt.Sprintf("%x", sha256.Sum256(q.Patch.Schema.Data)) {
+			t.Errorf("%s uses %s, and the digest is over %s", name, q.Patch.Schema.Data, p.Files[0].Data)
+		}
+		if why := q.Patch.Schema.Validate([]byte(`{"a": 1}`)); len(why) != 1 {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+// The digest is that of sorted lines, also where one name begins like another.
+func TestDigestOfNamesWithSpaces(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(head + "queues:\n")
+	names := []string{"a", "a b", "a0", "a-b", "s/a", "s a"}
+	for i, name := range names {
+		fmt.Fprintf(&text, "  q%d: {source: {backend: aws, dlq: d%d}, patch: {allow: [/a], schema: %q}}\n", i, i, name)
+	}
+	p, err := policy.Parse("p.yaml", []byte(text.String()), func(name string) ([]byte, error) { return fmt.Appendf(nil, `{"title": %q}`, name), nil }, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{fmt.Sprintf("p.yaml %x\n", sha256.Sum256([]byte(text.String())))}
+	for _, name := range names {
+		lines = append(lines, fmt.Sprintf("%s %x\n", name, sha256.Sum256(fmt.Appendf(nil, `{"title": %q}`, name))))
+	}
+	slices.Sort(lines)
+	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "")))); p.Digest != want {
 		t.Errorf("digest %s, want %s", p.Digest, want)
 	}
 }
@@ -92,7 +141,7 @@ func TestLoadNoSuchFile(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	dir := folder(t)
 	write(t, filepath.Join(dir, "policy.yaml"), withSchema+strings.Repeat("#\n", 1<<19))
-	if got := loadError(t, dir); got != "policy.yaml:1:1: the file is larger than 1 MiB (split what is not policy out of it)" {
+	if got := strings.TrimPrefix(loadError(t, dir), dir+"/"); got != "policy.yaml:1:1: the file is larger than 1 MiB (split what is not policy out of it)" {
 		t.Error(got)
 	}
 }
@@ -126,7 +175,7 @@ func TestEnvironmentIsWarnedOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Warnings) != 1 || p.Warnings[0].Error() != "design.yaml:5:64: the environment variable APP_RW_DSN is not set (set it where the program runs)" {
+	if len(p.Warnings) != 1 || p.Warnings[0].Error() != "../testdata/policies/design.yaml:5:64: the environment variable APP_RW_DSN is not set (set it where the program runs)" {
 		t.Errorf("%v", p.Warnings)
 	}
 }
@@ -135,10 +184,10 @@ func TestStoreFaultsHavePlaces(t *testing.T) {
 	p := load(t, "design.yaml")
 	q := p.Queues["orders"]
 	for got, want := range map[string]string{
-		q.SourceFault("dlq", "wrong", "").Error():                "design.yaml:18:28: wrong (dlq: name of the dead-letter queue)",
-		q.SourceFault("none.such", "wrong", "right").Error():     "design.yaml:18:5: wrong (right)",
-		q.Backend.Fault("region", "wrong", "").Error():           "design.yaml:4:22: wrong (region: AWS region)",
-		p.Backends["app"].Fault("read_env", "wrong", "").Error(): "design.yaml:5:42: wrong (read_env: variable with the DSN for reading)",
+		q.SourceFault("dlq", "wrong", "").Error():                "../testdata/policies/design.yaml:18:28: wrong (dlq: name of the dead-letter queue)",
+		q.SourceFault("none.such", "wrong", "right").Error():     "../testdata/policies/design.yaml:18:5: wrong (right)",
+		q.Backend.Fault("region", "wrong", "").Error():           "../testdata/policies/design.yaml:4:22: wrong (region: AWS region)",
+		p.Backends["app"].Fault("read_env", "wrong", "").Error(): "../testdata/policies/design.yaml:5:42: wrong (read_env: variable with the DSN for reading)",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/gate"
 	"github.com/redrive-mcp/redrive-mcp/policy"
@@ -181,18 +182,39 @@ func (a *app) explainQueue(name string) error {
 	for _, r := range q.Rules {
 		a.printf("  %s\n", oneLine(r.String()))
 	}
-	var paths []string
-	for _, pattern := range q.Patch.Allow {
-		paths = append(paths, pattern.String())
-	}
-	a.printFacts([][2]string{
+	facts := [][2]string{
 		{"approval", q.Approval.Who()},
 		{"direct limits", q.Limits.String()},
-		{"patch may change", strings.Join(paths, ", ")},
-	})
+		{"patch may change", patchable(q.Patch)},
+	}
+	for _, f := range p.Freezes {
+		if f.Covers(q.Name) && a.now().Before(f.To) {
+			facts = append(facts, [2]string{"freeze", fmt.Sprintf("%s, from %s to %s: direct becomes %s", f.Name, stampIn(f.From), stampIn(f.To), f.Becomes)})
+		}
+	}
+	a.printFacts(facts)
 	a.nextf("%s policy explain %s --id ID says it for one letter", program, q.Name)
 	return nil
 }
+
+// patchable says what a patch may change, "" if nothing.
+func patchable(rules policy.PatchRules) string {
+	var all []string
+	for _, pattern := range rules.Allow {
+		if path := pattern.String(); path != "" {
+			all = append(all, path)
+		} else {
+			all = append(all, "the whole document")
+		}
+	}
+	if rules.Replace {
+		all = append(all, "the body as a whole")
+	}
+	return strings.Join(all, ", ")
+}
+
+// stampIn is a time in the zone that the policy gives it.
+func stampIn(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
 func policySchema() command {
 	return command{
