@@ -96,7 +96,7 @@ func (b *builder) backend(name string, n *yaml.Node) {
 	}
 	k, known := b.options.Kinds[kind]
 	if !known {
-		b.fault(path+"/type", fmt.Sprintf("there is no kind of store %s", quote(kind)), suggest(kind, sorted(b.options.Kinds)))
+		b.fault(path+"/type", fmt.Sprintf("there is no kind of store %s", quote(kind)), b.suggest(kind, sorted(b.options.Kinds)))
 		return
 	}
 	b.p.Backends[name] = &Backend{Name: name, Kind: kind, Line: b.where(path).line, policy: b.p,

@@ -15,7 +15,7 @@ func (b *builder) freeze(i int, raw freeze) {
 	}
 	for _, name := range f.Queues {
 		if _, ok := b.raw.Queues[name]; !ok {
-			b.fault(at+"/queues", fmt.Sprintf("there is no queue %s to freeze", quote(name)), suggest(name, append(sorted(b.raw.Queues), allQueues)))
+			b.fault(at+"/queues", fmt.Sprintf("there is no queue %s to freeze", quote(name)), b.suggest(name, append(sorted(b.raw.Queues), allQueues)))
 		}
 	}
 	if b.has(at + "/tz") {

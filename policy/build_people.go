@@ -24,12 +24,13 @@ func (b *builder) group(name string, members []string) {
 	if len(members) == 0 && b.given(path) {
 		b.fault(path, fmt.Sprintf("the group %q has no members", name), "name at least one person")
 	}
+	known := sorted(b.p.People)
 	for i, member := range members {
 		at := fmt.Sprintf("%s/%d", path, i)
 		switch {
 		case b.bad[at]:
 		case b.p.People[member] == nil:
-			b.fault(at, fmt.Sprintf("%s of group %q is not in people", quote(member), name), suggest(member, sorted(b.p.People)))
+			b.fault(at, fmt.Sprintf("%s of group %q is not in people", quote(member), name), b.suggest(member, known))
 		}
 	}
 	b.p.Groups[name] = members
@@ -38,7 +39,7 @@ func (b *builder) group(name string, members []string) {
 // approval resolves who may approve, and refuses what nobody can give.
 func (b *builder) approval(path string, a Approval) Approval {
 	a.fill(b.p.Defaults)
-	known := true
+	known, everybody := true, append(sorted(b.p.People), sorted(b.p.Groups)...)
 	for i, name := range a.From {
 		members, isGroup := b.p.Groups[name]
 		at := fmt.Sprintf("%s/from/%d", path, i)
@@ -52,7 +53,7 @@ func (b *builder) approval(path string, a Approval) Approval {
 		default:
 			known = false
 			b.fault(at, fmt.Sprintf("%s is no person and no group", quote(name)),
-				suggest(name, append(sorted(b.p.People), sorted(b.p.Groups)...)))
+				b.suggest(name, everybody))
 		}
 	}
 	slices.Sort(a.people)

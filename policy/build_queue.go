@@ -46,7 +46,7 @@ func (b *builder) source(q *Queue, at string, n *yaml.Node) {
 	q.Backend = b.p.Backends[name]
 	if q.Backend == nil {
 		if _, written := b.raw.Backends[name]; !written {
-			b.fault(at+"/backend", fmt.Sprintf("there is no backend %s", quote(name)), suggest(name, sorted(b.raw.Backends)))
+			b.fault(at+"/backend", fmt.Sprintf("there is no backend %s", quote(name)), b.suggest(name, sorted(b.raw.Backends)))
 		}
 		return
 	}

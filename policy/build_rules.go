@@ -30,7 +30,7 @@ func (b *builder) when(at string, w When) {
 	}
 	for _, class := range w.Error {
 		if known := []string{permanent, transient, notFailed, unknown}; !slices.Contains(known, class) {
-			b.fault(at+"/error", fmt.Sprintf("%s is no class of errors", quote(class)), suggest(class, known))
+			b.fault(at+"/error", fmt.Sprintf("%s is no class of errors", quote(class)), b.suggest(class, known))
 		}
 	}
 	for _, job := range w.Job {

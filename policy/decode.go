@@ -228,5 +228,5 @@ func (d *document) unknown(path string, key *yaml.Node, fields fields) {
 		d.faultAt(placeOfNode(key), why, "leave the key out")
 		return
 	}
-	d.faultAt(placeOfNode(key), fmt.Sprintf("unknown key %s in %s", quote(key.Value), named(path)), suggest(key.Value, fields.names()))
+	d.faultAt(placeOfNode(key), fmt.Sprintf("unknown key %s in %s", quote(key.Value), named(path)), d.suggest(key.Value, fields.names()))
 }

@@ -57,12 +57,15 @@ func sortFaults(faults []Fault) []Fault {
 	return slices.Compact(faults)
 }
 
-// suggest is a hint for a word that is not among those known here.
-func suggest(word string, known []string) string {
-	switch near := nearest.Word(word, known); {
-	case near != "":
-		return fmt.Sprintf("did you mean %q?", near)
-	case len(known) == 0:
+// suggest is a hint for a word that is not among those known here. Behind many
+// faults nobody looks for the nearest word any more: it would take minutes.
+func (d *document) suggest(word string, known []string) string {
+	if len(d.faults) < 100 {
+		if near := nearest.Word(word, known); near != "" {
+			return fmt.Sprintf("did you mean %q?", near)
+		}
+	}
+	if len(known) == 0 {
 		return "there is none to choose from"
 	}
 	const most = 20

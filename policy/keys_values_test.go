@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,12 +79,21 @@ func anywhere() []badValue {
 		value("a key with a password", `{"postgres://u:hunter2@db/app": 1}`),
 		value("too deep", strings.Repeat("[", 60)+strings.Repeat("]", 60)),
 		value("a long list", "["+strings.Repeat("a, ", 1001)+"]"),
+		value("a long section", longSection()),
 		value("a long key", "{"+strings.Repeat("k", 300)+": 1}"),
 		value("a number as key", "{7: x}"),
 		value("a list as key", "{[a]: x}"),
 		value("a key with a tab", `{"a\tb": x}`),
 		value("a key twice", "{a: b, a: b}"),
 	}
+}
+
+func longSection() string {
+	var b strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&b, "k%d: x, ", i)
+	}
+	return "{" + b.String() + "}"
 }
 
 func badValues(t *testing.T, key schemaKey) []badValue {

@@ -16,7 +16,7 @@ func (d *document) text(n *yaml.Node, path string, tag reflect.StructTag) bool {
 	}
 	words, limited := tag.Lookup("enum")
 	if known := strings.Split(words, ","); limited && !slices.Contains(known, n.Value) {
-		d.fault(path, fmt.Sprintf("%s is not a value of %s", quote(n.Value), named(path)), suggest(n.Value, known))
+		d.fault(path, fmt.Sprintf("%s is not a value of %s", quote(n.Value), named(path)), d.suggest(n.Value, known))
 		return false
 	}
 	return true

@@ -120,7 +120,7 @@ func schemaByKind(t reflect.Type, tag reflect.StructTag) object {
 	case reflect.Struct:
 		return objectSchema(t)
 	case reflect.Map:
-		return object{"type": "object", "additionalProperties": schemaOf(t.Elem(), tag)}
+		return object{"type": "object", "additionalProperties": schemaOf(t.Elem(), tag), "maxProperties": maxItems}
 	case reflect.Slice:
 		list := object{"type": "array", "items": schemaOf(t.Elem(), tag), "maxItems": maxItems}
 		if tag.Get("unique") == "true" {

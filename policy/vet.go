@@ -11,7 +11,7 @@ import (
 
 const (
 	maxDepth = 40   // more than any section needs; paths of every value are kept
-	maxItems = 1000 // of a list: rules are compared each with each
+	maxItems = 1000 // of a list or a section: rules are compared each with each
 	maxKey   = 255  // bytes
 )
 
@@ -51,6 +51,9 @@ func (d *document) readable(n *yaml.Node) bool {
 
 // vetMapping leaves only the pairs whose keys may be read.
 func (d *document) vetMapping(n *yaml.Node, path string) {
+	if !d.fewItems(n, path, len(n.Content)/2) {
+		return
+	}
 	lines := map[string]int{}
 	var kept []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -92,8 +95,7 @@ func (d *document) badKey(key *yaml.Node) (why, hint string) {
 }
 
 func (d *document) vetList(n *yaml.Node, path string) {
-	if len(n.Content) > maxItems {
-		d.refuse(n, path, fmt.Sprintf("%s has %d items, more than %d", named(path), len(n.Content), maxItems), "a person cannot oversee that many: join some of them")
+	if !d.fewItems(n, path, len(n.Content)) {
 		return
 	}
 	for i, item := range n.Content {
@@ -101,6 +103,13 @@ func (d *document) vetList(n *yaml.Node, path string) {
 		d.at[child] = placeOfNode(item)
 		d.vet(item, child)
 	}
+}
+
+func (d *document) fewItems(n *yaml.Node, path string, items int) bool {
+	if items > maxItems {
+		d.refuse(n, path, fmt.Sprintf("%s has %d items, more than %d", named(path), items, maxItems), "a person cannot oversee that many: join some of them")
+	}
+	return items <= maxItems
 }
 
 func (d *document) vetScalar(n *yaml.Node, path string) {

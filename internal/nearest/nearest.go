@@ -20,11 +20,15 @@ const (
 // with two, most short words would be near.
 func Word(word string, known []string) string {
 	best, least := "", slips+1
+	if len(word) > longest {
+		return ""
+	}
+	meant := plain(word)
 	for _, k := range known {
-		if len(word) > longest || len(k) > longest {
+		if len(k) > longest {
 			continue
 		}
-		if d := distance(plain(word), plain(k)); d < least && d <= len(k)/2 {
+		if d := distance(meant, plain(k)); d < least && d <= len(k)/2 {
 			best, least = k, d
 		}
 	}
