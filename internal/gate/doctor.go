@@ -56,7 +56,7 @@ func (c *call) doctorLedger(ctx context.Context) (f []Finding) {
 		f = append(f, Finding{LevelWarning, "redrives are stopped: " + why, "redrive-mcp resume"})
 	}
 	if _, err := c.st.ledger.Now(); err != nil {
-		f = append(f, Finding{LevelError, err.Error(), "set the clock right"})
+		f = append(f, Finding{LevelError, err.Error(), "set the clock right; if it is right, it ran ahead once, and nothing is sent until it is as late again (docs/design.md, \"A clock that is wrong\")"})
 	}
 	rows, err := c.st.ledger.Find(ctx, ledger.Unknown, ledger.Running, ledger.Stopping)
 	if err != nil {

@@ -71,7 +71,8 @@ func told(err error, id string) string {
 
 // doubles are the facts that two callers find.
 func doubles() (facts []fact) {
-	for _, s := range planStates {
+	// To a caller one end of a plan is like another, but for unknown.
+	for _, s := range []State{Pending, Approved, Running, Stopping, Unknown, Halted} {
 		facts = append(facts, fact{state: s, items: midway})
 	}
 	for _, s := range []State{Running, Stopping, Unknown} {
@@ -87,20 +88,20 @@ func doubles() (facts []fact) {
 // comes out as if one had been after the other: what each is told, and all that
 // the ledger holds then.
 func TestTwoCallersAtOnce(t *testing.T) {
-	seen := map[string]int{}
+	seen, n := map[string]int{}, 0
 	for _, f := range doubles() {
 		state := memoryState(t)
 		l := openIn(t, state, (&frozen{now: start}).Now)
 		other := newRival(t, state, "calls")
 		for a := range calls {
 			for b := a; b < len(calls); b++ {
-				if f.allows(a) || f.allows(b) {
+				if n++; n%oneIn == 0 && (f.allows(a) || f.allows(b)) {
 					f.race(t, l, other, a, b, seen)
 				}
 			}
 		}
 	}
-	if seen["the first wins"] < 20 || seen["the second wins"] < 20 {
+	if seen["the first wins"] < 20/oneIn || seen["the second wins"] < 20/oneIn {
 		t.Errorf("the two hardly meet: %v", seen)
 	}
 	t.Logf("where the order matters: %v", seen)

@@ -1,0 +1,7 @@
+//go:build race
+
+package ledger
+
+// oneIn is which part of the pairs of callers is tried. The race detector makes
+// SQLite, which is Go, twenty times slower, and looks into one process only.
+const oneIn = 10
