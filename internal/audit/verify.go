@@ -66,22 +66,30 @@ type verifier struct {
 	total, done, told int64
 }
 
-// all goes through the segments until one is bad.
+// all goes through the segments until one is bad. A segment that a writer begins
+// meanwhile is looked for where the one before says that it follows.
 func (v *verifier) all(dir *durable.Folder) {
-	names, torn, err := segments(dir)
-	if err != nil {
-		v.unreadable("", err)
-		return
-	}
-	v.total = totalSize(dir, names)
-	for i, name := range names {
-		v.segment(dir, name, i == len(names)-1)
-		if v.report.Bad != nil || v.ctx.Err() != nil {
-			break
+	for seen := 0; ; {
+		names, torn, err := segments(dir)
+		if err != nil {
+			v.unreadable("", err)
+			return
 		}
-		v.report.Segments++
+		v.total = totalSize(dir, names)
+		more := len(names) > seen
+		for ; seen < len(names); seen++ {
+			v.segment(dir, names[seen], seen == len(names)-1)
+			if v.report.Bad != nil || v.ctx.Err() != nil {
+				more = false
+				break
+			}
+			v.report.Segments++
+		}
+		if !more || v.phase != PhaseRotate {
+			v.finish(names, torn)
+			return
+		}
 	}
-	v.finish(names, torn)
 }
 
 // totalSize is for the progress alone.

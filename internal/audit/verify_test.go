@@ -346,3 +346,23 @@ func TestVerifyProgressAndCancel(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A writer begins new segments while the log is verified: they are part of it.
+func TestVerifyWhileSegmentsAreBegun(t *testing.T) {
+	state := memoryState(t)
+	log := openLog(t, state, Options{SegmentBytes: 3 << 20})
+	long := Record{Phase: PhaseCall, Why: strings.Repeat("w", 4000), Err: strings.Repeat("e", 4000), Rule: strings.Repeat("r", 4000)}
+	many := slices.Repeat([]Record{long}, 200)
+	mustAppend(t, log, many...)
+	var head Head
+	begun := 0
+	report, err := Verify(t.Context(), state, VerifyOptions{Progress: func(int64, int64) {
+		if begun++; begun <= 2 {
+			mustAppend(t, log, many...)
+			head = mustAppend(t, log, Record{Phase: PhaseCall})
+		}
+	}})
+	if err != nil || report.Status != Intact || report.Segments < 2 || report.Head != head {
+		t.Errorf("%v, %d segments, bad %v, warnings %v: %v", report.Status, report.Segments, report.Bad, report.Warnings, err)
+	}
+}
