@@ -3,6 +3,7 @@ package sqljobs
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -18,11 +19,13 @@ type ahead struct {
 	journal backends.Ahead
 	rest    []backends.Item
 	last    []backends.Outcome // of what was sent, not recorded yet
+	wakes   sync.WaitGroup
 }
 
 func (s *Store) redriveAhead(ctx context.Context, m *mapping, o backends.Order, j backends.Ahead) error {
 	a := &ahead{store: s, m: m, order: o, journal: j, rest: o.Items}
 	err := a.run(ctx)
+	defer a.wakes.Wait()
 	return errors.Join(err, a.record(ctx))
 }
 
@@ -110,7 +113,9 @@ func (a *ahead) send(ctx context.Context, b *batch) error {
 			return err
 		}
 		if sent {
-			a.store.wake(context.WithoutCancel(ctx), a.m)
+			// It takes a session of its own, and a pooler may have none until the
+			// batch that is in the making is over.
+			a.wakes.Go(func() { a.store.wake(context.WithoutCancel(ctx), a.m) })
 		}
 	}
 	a.last = append(a.last, b.outcomes...)

@@ -178,3 +178,44 @@ func TestPooledFull(t *testing.T) {
 		t.Errorf("with sessions: %v", err)
 	}
 }
+
+// TestPooledWakes: executors that prepare a batch ahead and tell workers of each
+// take all sessions that there are, and none waits for one that it holds itself.
+func TestPooledWakes(t *testing.T) {
+	s := pooled(t)
+	s.exec(t, jobDDL+"INSERT INTO j (id) SELECT generate_series(1, 60)")
+	listener, err := pgx.Connect(t.Context(), s.dsn.String())
+	must(t, err)
+	defer listener.Close(context.Background())
+	_, err = listener.Exec(t.Context(), "LISTEN "+s.name)
+	must(t, err)
+	section := strings.Replace(jobMapping, "failed_at: null}}}", "failed_at: null}}, notify: {channel: "+s.name+"}}", 1) + "timeouts: {statement: 1s}\n"
+	first := s.open(t, section, map[string]string{"jobs": "default"})
+	defer first.Close()
+	items := jobItems(t, first)
+	held := s.hold(t, s.writer, 1)
+	defer held[0].Rollback(t.Context())
+	var all sync.WaitGroup
+	for part := range slices.Chunk(items, 20) {
+		st := s.open(t, section, map[string]string{"jobs": "default"})
+		defer st.Close()
+		all.Go(func() {
+			if err := st.Redrive(t.Context(), backends.Order{Queue: "jobs", Attempts: "reset", Items: part}, &hasty{}); err != nil {
+				t.Errorf("redriving: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	_, err = s.admin.Exec(t.Context(), "SELECT pg_notify($1, 'last')", s.name)
+	must(t, err)
+	for n := 0; ; n++ {
+		told, err := listener.WaitForNotification(t.Context())
+		must(t, err)
+		if told.Payload == "last" {
+			if n != 30 {
+				t.Errorf("workers were told %d times of 30 batches", n)
+			}
+			return
+		}
+	}
+}
