@@ -3,6 +3,7 @@ package backends
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -40,6 +41,13 @@ type Checker interface {
 	CheckUp(ctx context.Context, queue string) ([]string, error)
 }
 
+// Lagging is a store that may read a copy of its letters.
+type Lagging interface {
+	// Lag is how far what is read may be behind the letters themselves; negative
+	// where nobody can tell.
+	Lag(ctx context.Context, queue string) (time.Duration, error)
+}
+
 // Can are the facts about a store that callers branch on.
 type Can struct {
 	Random       bool // single letters can be fetched by id
@@ -72,6 +80,9 @@ type Target struct {
 	// Split is what tells the queues of one place apart, such as a column; empty
 	// where the whole place is one queue.
 	Split string
+	// Holds are the places whose letters are letters of this place too: the tables
+	// under a view, the partitions of a table.
+	Holds []string
 	// Via is how it is reached: host, port, user. It is part of a plan, not of
 	// the physical identity.
 	Via string
@@ -84,9 +95,15 @@ func (t Target) Letters() string { return t.Store + "/" + t.Place }
 func (t Target) Physical() string { return t.Letters() + "#" + t.Selector }
 
 // Overlaps reports whether two queues may have letters in common: they are in
-// one place, and nothing there tells them apart.
+// one place, and nothing there tells them apart, or one place holds some of the
+// other's. By the ids alone that could not be seen: a view may have ids of its own.
 func (t Target) Overlaps(u Target) bool {
-	return t.Letters() == u.Letters() && (t.Split != u.Split || t.Selector == u.Selector)
+	if t.Letters() == u.Letters() {
+		return t.Split != u.Split || t.Selector == u.Selector
+	}
+	all := slices.Concat(t.Holds, []string{t.Place})
+	return t.Store == u.Store && (slices.Contains(all, u.Place) ||
+		slices.ContainsFunc(u.Holds, func(place string) bool { return slices.Contains(all, place) }))
 }
 
 // String is the target as people and plans see it.

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -205,7 +206,7 @@ func target(t testing.TB, b Bench) {
 		t.Fatalf("asking for the target: %v", err)
 	}
 	two, err := open(t, b).Target(t.Context(), b.Queue)
-	if err != nil || one != two || one.Store == "" || one.Place == "" {
+	if err != nil || !reflect.DeepEqual(one, two) || one.Store == "" || one.Place == "" {
 		t.Errorf("one place has the targets %q and %q (%v)", one, two, err)
 	}
 	if open(t, b).Can(b.Queue).Effect == "" {

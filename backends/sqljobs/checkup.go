@@ -3,6 +3,7 @@ package sqljobs
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // CheckUp connects with both roles and says what an operator should know: it
@@ -26,7 +27,7 @@ func (s *Store) CheckUp(ctx context.Context, queue string) ([]string, error) {
 			return nil, s.explain(err)
 		}
 	}
-	for _, ask := range []func(context.Context, tx, *mapping) ([]string, error){s.undated, s.engine.unindexed} {
+	for _, ask := range []func(context.Context, tx, *mapping) ([]string, error){s.undated, s.behind, s.engine.unindexed} {
 		err := s.within(ctx, look, m, func(t tx) error {
 			more, err := ask(ctx, t, m)
 			warnings = append(warnings, more...)
@@ -36,11 +37,21 @@ func (s *Store) CheckUp(ctx context.Context, queue string) ([]string, error) {
 			return nil, s.explain(err)
 		}
 	}
-	at, err := s.identity(ctx, m)
-	if err != nil {
-		return nil, s.explain(err)
+	return warnings, nil
+}
+
+// behind warns of a replica that lags.
+func (s *Store) behind(ctx context.Context, t tx, _ *mapping) ([]string, error) {
+	lag, err := s.engine.lag(ctx, t)
+	switch {
+	case err != nil:
+		return nil, err
+	case lag < 0:
+		return []string{"looking leads to a replica, and how far it is behind is not known: a listing may lack letters and show some that are dead no more"}, nil
+	case lag >= time.Second:
+		return []string{fmt.Sprintf("looking leads to a replica that is %s behind: a listing lacks letters and shows some that are dead no more", lag.Round(time.Second))}, nil
 	}
-	return append(warnings, s.neighbours.meet(at.Letters(), s.name, s.jobs.Queue != "")...), nil
+	return nil, nil
 }
 
 // undated warns of dead rows that have no time of death: they have no place in

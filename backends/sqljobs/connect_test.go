@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestDSN(t *testing.T) {
 		}
 		targets = append(targets, target)
 	}
-	if targets[0] != targets[1] || !strings.HasSuffix(targets[0].Place, s.name+".j") || targets[0].Selector != "default" {
+	if !reflect.DeepEqual(targets[0], targets[1]) || !strings.HasSuffix(targets[0].Place, s.name+".j") || targets[0].Selector != "default" {
 		t.Errorf("two spellings lead to %q and %q", targets[0], targets[1])
 	}
 }

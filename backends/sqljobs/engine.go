@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
@@ -22,6 +23,10 @@ type engine interface {
 	// home is what transactions that begin now work on, and equal as long as
 	// that is the same. It is nil where a connection cannot lead elsewhere.
 	home() (any, error)
+	// target names what is really connected to.
+	target(ctx context.Context, m *mapping) (backends.Target, error)
+	// lag is how far the database that is read may be behind; negative if unknown.
+	lag(ctx context.Context, t tx) (time.Duration, error)
 	// describe answers nil for a table that is not there.
 	describe(ctx context.Context, t tx, name Table) (*catalog, error)
 	// audit checks what the role of t may do, and what an operator should know.
@@ -91,6 +96,7 @@ type column struct {
 
 // catalog is a table as the database describes it.
 type catalog struct {
+	home         string // the database system and the database in Postgres
 	schema, name string
 	oid          string // the table's number in Postgres
 	kind         string // relkind in Postgres: r, p (partitioned), v, m or f (foreign)

@@ -47,9 +47,9 @@ func checkSource(src *Source, j *Jobs) *backends.ConfigError {
 	return nil
 }
 
-func newStore(name string, e engine, jobs *Jobs, sources map[string]string, n *neighbours) *Store {
+func newStore(name string, e engine, jobs *Jobs, sources map[string]string) *Store {
 	return &Store{
-		name: name, engine: e, jobs: jobs, sources: sources, batch: maxBatch, neighbours: n,
+		name: name, engine: e, jobs: jobs, sources: sources, batch: maxBatch,
 		mapped: map[string]*mapping{},
 	}
 }

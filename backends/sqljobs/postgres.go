@@ -74,7 +74,7 @@ func (e *postgres) begin(ctx context.Context, p purpose) (tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &postgresTx{conn: conn.Value().PgConn, loan: conn, limit: e.limit}, nil
+	return &postgresTx{conn: conn.Value().PgConn, loan: conn, limit: e.limit, role: role.cfg.User}, nil
 }
 
 // home is nil: a pool leads to one database, whose name its target shows.
@@ -140,6 +140,7 @@ type postgresTx struct {
 	conn  *pgconn.PgConn
 	loan  *pooled
 	limit time.Duration
+	role  string
 	over  bool
 }
 

@@ -1,9 +1,6 @@
 package sqljobs
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -11,13 +8,12 @@ import (
 
 // Postgres is the driver for job tables in PostgreSQL.
 func Postgres() backends.Driver {
-	n := new(neighbours)
 	return backends.Driver{
 		Kind:       "postgres",
 		NewBackend: func() any { return new(PostgresBackend) },
 		NewSource:  func() any { return new(Source) },
 		Check:      checkPostgres,
-		Open:       func(c backends.Config) (backends.Store, error) { return openPostgres(c, n) },
+		Open:       openPostgres,
 	}
 }
 
@@ -86,7 +82,7 @@ func validSetting(s string) bool {
 	return true
 }
 
-func openPostgres(c backends.Config, n *neighbours) (backends.Store, error) {
+func openPostgres(c backends.Config) (backends.Store, error) {
 	if err := checkPostgres(c); err != nil {
 		return nil, err
 	}
@@ -102,11 +98,11 @@ func openPostgres(c backends.Config, n *neighbours) (backends.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newStore(c.Name, e, &b.Jobs, sources, n)
+	s := newStore(c.Name, e, &b.Jobs, sources)
 	if !b.Receipts.none() {
 		s.receipts = b.Receipts
 	}
-	s.identity, s.overlaps = e.target, true
+	s.overlaps = true
 	return s, nil
 }
 
@@ -147,39 +143,4 @@ func lookupDSN(c backends.Config, env string) (*pgconn.Config, error) {
 		return nil, backends.Errorf(backends.BadMapping, nil, "%s: %s", env, err)
 	}
 	return cfg, nil
-}
-
-// target names the database system by the identifier that initdb gave it,
-// which no spelling of a connection changes. Where the role may not read it
-// the server's address stands in.
-func (e *postgres) target(ctx context.Context, m *mapping) (backends.Target, error) {
-	p := send
-	if e.roles[send] == nil {
-		p = look
-	}
-	cfg := e.roles[p].cfg
-	target := backends.Target{Selector: m.selector, Split: m.jobs.Queue, Via: fmt.Sprintf("%s:%d %s", cfg.Host, cfg.Port, cfg.User)}
-	t, err := e.begin(ctx, p)
-	if err != nil {
-		return target, err
-	}
-	defer t.rollback()
-	system, err := e.systemQuery(ctx, t)
-	if err != nil {
-		return target, err
-	}
-	err = t.query(ctx, e.dialect().stmt("SELECT current_database(), "+system), func(row []value) error {
-		target.Store = "postgres:" + row[1].String()
-		target.Place = row[0].String() + "/" + m.cat.schema + "." + m.cat.name
-		return nil
-	})
-	return target, err
-}
-
-func (e *postgres) systemQuery(ctx context.Context, t tx) (string, error) {
-	readable, err := e.ask(ctx, t, "SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')", "t", "yes")
-	if len(readable) > 0 {
-		return "(SELECT system_identifier FROM pg_catalog.pg_control_system())", err
-	}
-	return "COALESCE(host(inet_server_addr()), 'local') || ':' || current_setting('port')", err
 }

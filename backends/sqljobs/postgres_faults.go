@@ -48,11 +48,11 @@ var states = map[string]fault{
 	"22P03": {code: backends.BadMapping, sentence: "a value is not possible in its column", badInput: true},
 	"23505": {code: backends.Conflict, sentence: "an equal job is already queued", row: true},
 	"23P01": {code: backends.Conflict, sentence: "an equal job is already queued", row: true},
-	"25006": {code: backends.ReadOnly, sentence: "the connection is read-only", hint: "write_env must lead to the primary"},
+	"25006": {code: backends.ReadOnly, sentence: "the connection is read-only", hint: "write_env, or dsn_env, must lead to the primary"},
 }
 
 var classes = map[string]fault{
-	"08": {code: backends.Unreachable, sentence: "the connection to the database failed", lost: true},
+	"08": {code: backends.Unreachable, sentence: "the connection to the database failed", hint: "a pooler in front of it may have no session free, or refuse a setting of the connection string", lost: true},
 	"22": {code: backends.Refused, sentence: "a value does not fit its column", row: true},
 	"23": {code: backends.Refused, sentence: "a rule of the table refuses the row", row: true},
 	"28": {code: backends.NoAccess, sentence: "the database does not let the role in", hint: "check the user and the password in the environment variable"},

@@ -9,13 +9,12 @@ import (
 
 // SQLite is the driver for job tables in SQLite files.
 func SQLite() backends.Driver {
-	n := new(neighbours)
 	return backends.Driver{
 		Kind:       "sqlite",
 		NewBackend: func() any { return new(SQLiteBackend) },
 		NewSource:  func() any { return new(Source) },
 		Check:      checkSQLite,
-		Open:       func(c backends.Config) (backends.Store, error) { return openSQLite(c, n) },
+		Open:       openSQLite,
 	}
 }
 
@@ -44,7 +43,7 @@ func checkSQLite(c backends.Config) error {
 	return err
 }
 
-func openSQLite(c backends.Config, n *neighbours) (backends.Store, error) {
+func openSQLite(c backends.Config) (backends.Store, error) {
 	if err := checkSQLite(c); err != nil {
 		return nil, err
 	}
@@ -60,7 +59,7 @@ func openSQLite(c backends.Config, n *neighbours) (backends.Store, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.Folder, path)
 	}
-	s := newStore(c.Name, &sqlite{path: path, times: b.Timeouts}, &b.Jobs, sources, n)
+	s := newStore(c.Name, &sqlite{path: path, times: b.Timeouts}, &b.Jobs, sources)
 	s.receipts, s.makes = b.Receipts, true
 	switch {
 	case b.Receipts.none():
@@ -68,29 +67,7 @@ func openSQLite(c backends.Config, n *neighbours) (backends.Store, error) {
 	case b.Receipts == nil:
 		s.receipts = Table{defaultReceipts}
 	}
-	s.identity = func(_ context.Context, m *mapping) (backends.Target, error) { return sqliteTarget(path, m) }
 	return s, nil
-}
-
-// sqliteTarget names a file by its real path and its number in the file
-// system: another file under the same path is another target.
-func sqliteTarget(path string, m *mapping) (backends.Target, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		real, err = filepath.Abs(real)
-	}
-	if err != nil {
-		return backends.Target{}, backends.Errorf(backends.Unreachable, err, "the database file cannot be found")
-	}
-	file, ok := m.home.(*sqliteFile)
-	if !ok || !file.at(real) {
-		return backends.Target{}, errReplaced()
-	}
-	if linked(file.info) {
-		return backends.Target{}, backends.Errorf(backends.BadMapping, nil, "the database file has a second hard link, and by that name other rules could hold for the same letters").
-			WithHint("remove the other name: find its folder with find -inum")
-	}
-	return backends.Target{Store: "sqlite", Place: real + fileNumber(file.info) + "/" + m.cat.name, Selector: m.selector, Split: m.jobs.Queue, Via: "file"}, nil
 }
 
 // audit warns of triggers: they run with every redrive.

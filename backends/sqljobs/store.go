@@ -24,11 +24,8 @@ type Store struct {
 	sources  map[string]string // queue of the policy -> value of the queue column
 	receipts Table             // nil: none
 	makes    bool              // the receipts table is made if it is missing
-	identity func(context.Context, *mapping) (backends.Target, error)
-	batch    int  // items of one ticket
-	overlaps bool // two transactions can write at the same time
-
-	neighbours *neighbours
+	batch    int               // items of one ticket
+	overlaps bool              // two transactions can write at the same time
 
 	mu     sync.Mutex
 	mapped map[string]*mapping
@@ -76,8 +73,21 @@ func (s *Store) Target(ctx context.Context, queue string) (backends.Target, erro
 	if err != nil {
 		return backends.Target{}, err
 	}
-	t, err := s.identity(ctx, m)
+	t, err := s.engine.target(ctx, m)
 	return t, s.explain(err)
+}
+
+// Lag is how far a replica that is read may be behind.
+func (s *Store) Lag(ctx context.Context, queue string) (lag time.Duration, err error) {
+	m, err := s.mapping(ctx, queue)
+	if err != nil {
+		return 0, err
+	}
+	err = s.within(ctx, look, m, func(t tx) error {
+		lag, err = s.engine.lag(ctx, t)
+		return err
+	})
+	return lag, s.explain(err)
 }
 
 // Now is the clock of the database.

@@ -17,6 +17,7 @@ import (
 //	pg new                          a schema of its own, with a role that reads and one that writes,
 //	                                which have the documented grants and nothing more
 //	pg kill QUEUE COUNT ERROR BODY  add dead jobs; # in BODY is the id
+//	pg sql STATEMENTS               by the superuser; {S} is the schema
 //	pg work                         work off what is queued, as a worker would, into the file worked
 func pg(ts *testscript.TestScript, neg bool, args []string) {
 	dsn := os.Getenv("REDRIVE_TEST_POSTGRES")
@@ -35,6 +36,9 @@ func pg(ts *testscript.TestScript, neg bool, args []string) {
 			SELECT $1, 'charge', '{}', 'failed', 3, $3, now() - interval '1 hour' + n * interval '1 second' FROM generate_series(1, $2::int) n`), args[1], args[2], args[3])
 		ts.Check(err)
 		_, err = conn.Exec(ctx, pgFill(ts, `UPDATE {S}.jobs SET payload = replace($1, '#', id::text)::json WHERE payload::text = '{}'`), args[4])
+		ts.Check(err)
+	case "sql":
+		_, err = conn.Exec(ctx, pgFill(ts, args[1]))
 		ts.Check(err)
 	case "work":
 		pgWork(ts, conn)

@@ -26,26 +26,38 @@ func (c *call) alone(ctx context.Context, pol *policy.Policy, queue string, at b
 	return nil
 }
 
-// place is where a queue leads, as found out once for each policy.
+// place is where a queue leads.
+type place struct {
+	at    backends.Target
+	found time.Time
+}
+
+// placeAge is how long a place is taken for granted: long enough for all batches
+// of a run, and no longer than a file may stand unnoticed that was put in the
+// place of another.
+const placeAge = time.Minute
+
+// place finds out where a queue leads.
 func (g *Gate) place(ctx context.Context, pol *policy.Policy, name string) (backends.Target, bool) {
 	key := pol.Digest + " " + name
 	g.mu.Lock()
-	at, ok := g.places[key]
+	known := g.places[key]
 	g.mu.Unlock()
-	if ok {
-		return at, true
+	if !known.found.IsZero() && time.Since(known.found) < placeAge {
+		return known.at, true
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	store, err := g.store(pol, pol.Queues[name].Backend)
 	if err != nil {
-		return at, false
+		return backends.Target{}, false
 	}
-	if at, err = store.Target(ctx, name); err != nil {
+	at, err := store.Target(ctx, name)
+	if err != nil {
 		return at, false
 	}
 	g.mu.Lock()
-	g.places[key] = at
+	g.places[key] = place{at, time.Now()}
 	g.mu.Unlock()
 	return at, true
 }

@@ -364,31 +364,50 @@ func TestOneTableUnderTwoNames(t *testing.T) {
 	h.verify()
 }
 
-// Queues overlap too where one is the whole table, or where two backends split it
-// by different columns; a second hard link of a file is refused.
+// Queues overlap too where one is the whole table, where two backends split it by
+// different columns, and where one is a view of the other, whatever its ids are;
+// a second hard link of a file is refused.
 func TestOverlappingQueues(t *testing.T) {
-	for name, change := range map[string]func(mapping string) string{
-		"the whole table": func(m string) string { return strings.Replace(m, "      queue: queue\n", "", 1) },
-		"another column":  func(m string) string { return strings.Replace(m, "      queue: queue\n", "      queue: kind\n", 1) },
+	const view = "CREATE VIEW v AS SELECT id + 1000 AS id, queue, kind, payload, status, attempts, max_attempts, error, created_at, failed_at FROM jobs; CREATE VIEW w AS SELECT * FROM v"
+	table := func(old, new string) func(string) string {
+		return func(mapping string) string { return strings.Replace(mapping, old, new, 1) }
+	}
+	same := table("", "")
+	for name, c := range map[string]struct {
+		app, other func(mapping string) string
+		source     string
+	}{
+		"the whole table":  {same, table("      queue: queue\n", ""), "{backend: other}"},
+		"another column":   {same, table("queue: queue\n", "queue: kind\n"), "{backend: other, queue: charge}"},
+		"a view":           {same, table("table: jobs", "table: v"), "{backend: other, queue: orders}"},
+		"a view's queue":   {same, table("table: jobs", "table: w"), "{backend: other, queue: elsewhere}"},
+		"two views":        {table("table: jobs", "table: w"), table("table: jobs", "table: v"), "{backend: other, queue: orders}"},
+		"a view, reversed": {table("table: jobs", "table: v"), same, "{backend: other, queue: orders}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, standard)
+			h.exec(view)
 			_, mapping, _ := strings.Cut(policyHead, "    file: jobs.db\n")
 			mapping, _, _ = strings.Cut(mapping, "people:")
-			source := "{backend: other}"
-			if name == "another column" {
-				source = "{backend: other, queue: charge}"
-			}
-			h.write("version: 1\nstate: %s\nbackends:\n  app:\n    type: sqlite\n    file: jobs.db\n" + mapping +
-				"  other:\n    type: sqlite\n    file: jobs.db\n" + change(mapping) +
-				"queues:\n  orders:\n    source: {backend: app, queue: orders}\n  twin:\n    source: " + source +
-				"\n    redrive: direct\n    handler: {idempotent: true}\n    limits: {per_hour: 9}\n")
+			const direct = "\n    redrive: direct\n    handler: {idempotent: true}\n    limits: {per_hour: 9}\n"
+			h.write("version: 1\nstate: %s\nbackends:\n  app:\n    type: sqlite\n    file: jobs.db\n" + c.app(mapping) +
+				"  other:\n    type: sqlite\n    file: jobs.db\n" + c.other(mapping) +
+				"queues:\n  orders:\n    source: {backend: app, queue: orders}" + direct + "  twin:\n    source: " + c.source + direct)
 			h.reopen()
 			id := h.kill("orders", 1, "x", "{}")[0]
-			_, err := h.agent().RequestRedrive(t.Context(), gate.RedriveArgs{Queue: "twin", ID: id, Reason: "r"})
-			refused(t, err, gate.CodePolicy, "same letters")
+			for _, queue := range []string{"twin", "orders"} {
+				_, err := h.agent().RequestRedrive(t.Context(), gate.RedriveArgs{Queue: queue, ID: id, Reason: "r"})
+				refused(t, err, gate.CodePolicy, "lead to the same letters", "orders", "twin")
+			}
 			if len(h.work()) > 0 {
 				t.Error("it was sent")
+			}
+			told := false
+			for _, f := range h.person("ana").Doctor(t.Context()) {
+				told = told || f.Level == gate.LevelError && strings.Contains(f.What, "queues orders and twin lead to the same letters")
+			}
+			if !told {
+				t.Error("doctor does not tell")
 			}
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/internal/audit"
@@ -33,9 +35,9 @@ func (s *session) doctor(ctx context.Context) []Finding {
 		f = append(f, Finding{LevelWarning, w.Place() + ": " + w.Why, w.Hint})
 	}
 	f = append(f, c.doctorLedger(ctx)...)
-	places := map[string]string{}
+	leads := map[string]backends.Target{}
 	for _, name := range queueNames(c.pol) {
-		f = append(f, c.doctorQueue(ctx, name, places)...)
+		f = append(f, c.doctorQueue(ctx, name, leads)...)
 	}
 	if err := c.done(ctx, nil); err != nil {
 		f = append(f, asFinding("log", err))
@@ -86,16 +88,18 @@ func (c *call) doctorLedger(ctx context.Context) (f []Finding) {
 
 // doctorQueue connects, and finds two queues of the policy that lead to the same
 // letters.
-func (c *call) doctorQueue(ctx context.Context, name string, places map[string]string) []Finding {
+func (c *call) doctorQueue(ctx context.Context, name string, leads map[string]backends.Target) []Finding {
 	t, err := c.open(ctx, name)
 	if err != nil {
 		return []Finding{asFinding("queue "+name, err)}
 	}
 	f := []Finding{{LevelOK, fmt.Sprintf("queue %s leads to %s", name, t.at), ""}}
-	if other := places[t.at.Physical()]; other != "" {
-		f = append(f, Finding{LevelError, fmt.Sprintf("queues %s and %s lead to the same letters", other, name), "keep one of them: limits and rules would differ by the name that is used"})
+	for _, other := range slices.Sorted(maps.Keys(leads)) {
+		if leads[other].Overlaps(t.at) {
+			f = append(f, Finding{LevelError, fmt.Sprintf("queues %s and %s lead to the same letters, so neither is redriven", other, name), "keep one of them: limits and rules would differ by the name that is used"})
+		}
 	}
-	places[t.at.Physical()] = name
+	leads[name] = t.at
 	if ch, ok := t.store.(backends.Checker); ok {
 		warnings, err := ch.CheckUp(ctx, name)
 		if err != nil {

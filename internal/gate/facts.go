@@ -59,9 +59,32 @@ func needsQuiet(q *policy.Queue) bool {
 	return false
 }
 
+// lag is how far what is read of a queue may be behind; negative where nobody can
+// tell.
+func (t *target) lag(ctx context.Context) (time.Duration, error) {
+	l, ok := t.store.(backends.Lagging)
+	if !ok {
+		return 0, nil
+	}
+	lag, err := l.Lag(ctx, t.q.Name)
+	if err != nil {
+		return 0, storeRefusal(t.q.Name, err)
+	}
+	return lag, nil
+}
+
+// maxLag is how far a copy may be behind that can still tell what arrives.
+const maxLag = 10 * time.Second
+
 // arrivals finds the newest death of each group. A scan yields the newest
-// first, so the first letter of a group is the one.
+// first, so the first letter of a group is the one. In a copy that lags nobody
+// sees what arrived since, so nothing is known; a small lag counts as if the
+// group had grown that much later.
 func (c *call) arrivals(ctx context.Context, t *target, groups map[string]bool) (map[string]time.Time, error) {
+	lag, err := t.lag(ctx)
+	if err != nil || lag < 0 || lag > maxLag {
+		return nil, err
+	}
 	found := map[string]time.Time{}
 	n := 0
 	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, Bodies: t.needsBody()}) {
@@ -70,7 +93,7 @@ func (c *call) arrivals(ctx context.Context, t *target, groups map[string]bool) 
 		}
 		if v := t.look(c.pol, d, false); groups[v.group] {
 			if _, ok := found[v.group]; !ok {
-				found[v.group] = d.Times.Dead
+				found[v.group] = d.Times.Dead.Add(lag)
 			}
 		}
 		if n++; len(found) == len(groups) || n >= maxQuietScan {

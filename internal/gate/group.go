@@ -118,6 +118,8 @@ func (c *call) group(ctx context.Context, queue string, l listing) (*GroupResult
 
 // asOf is the time that a listing is cut off at: the one asked for, and never
 // later than the store's own clock, so that what dies from now on is not in it.
+// A copy that lags does not show yet what died a moment ago; where nobody can
+// tell since when, the newest death that it shows is the time.
 func (c *call) asOf(ctx context.Context, t *target, asked time.Time) (time.Time, error) {
 	if !t.store.Can(t.q.Name).Ordered {
 		if !asked.IsZero() {
@@ -129,8 +131,20 @@ func (c *call) asOf(ctx context.Context, t *target, asked time.Time) (time.Time,
 	if err != nil {
 		return asked, storeRefusal(t.q.Name, err)
 	}
-	if asked.IsZero() || asked.After(now) {
-		return now, nil
+	lag, err := t.lag(ctx)
+	if err != nil {
+		return asked, err
+	}
+	last := now.Add(-max(0, lag))
+	if lag < 0 {
+		d, err := t.store.Depth(ctx, t.q.Name)
+		if err != nil {
+			return asked, storeRefusal(t.q.Name, err)
+		}
+		last = d.Newest
+	}
+	if asked.IsZero() || asked.After(last) {
+		return last, nil
 	}
 	return asked, nil
 }

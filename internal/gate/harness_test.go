@@ -141,9 +141,14 @@ func (h *house) write(format string) {
 // reopen is a new process on the same state folder.
 func (h *house) reopen() {
 	h.t.Helper()
+	h.openWith(sqljobs.SQLite())
+}
+
+func (h *house) openWith(d backends.Driver) {
+	h.t.Helper()
 	g, err := gate.Open(context.Background(), gate.Options{
 		PolicyPath: filepath.Join(h.dir, "policy.yaml"),
-		Drivers:    map[string]backends.Driver{"sqlite": sqljobs.SQLite()},
+		Drivers:    map[string]backends.Driver{"sqlite": d},
 		Clock:      h.clock.now,
 		DirectWait: h.wait,
 	})

@@ -33,8 +33,8 @@ type Gate struct {
 
 	mu     sync.Mutex
 	pol    *policy.Policy
-	places map[string]backends.Target // where queues lead, by policy digest and name
-	stores map[string]*openStore      // by backend, for the policy digest they were opened with
+	places map[string]place      // where queues lead, by policy digest and name
+	stores map[string]*openStore // by backend, for the policy digest they were opened with
 	book   *book
 	st     *state
 	stErr  error
@@ -75,7 +75,7 @@ func open(_ context.Context, o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{o: o, pol: p, stores: map[string]*openStore{}, places: map[string]backends.Target{}}, nil
+	return &Gate{o: o, pol: p, stores: map[string]*openStore{}, places: map[string]place{}}, nil
 }
 
 // loadPolicy loads the policy and lets each driver check its own sections.

@@ -194,19 +194,36 @@ func (c *call) fixText(ctx context.Context, t *target, doc *plan.Plan) string {
 		return text
 	}
 	text += " at " + stamp(at)
-	since := 0
+	lag, err := t.lag(ctx)
+	if err != nil {
+		return text
+	}
+	since := "no letter"
+	n := 0
 	for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, Bodies: t.needsBody()}) {
-		if err != nil || d.Times.Dead.Before(at) {
+		if err != nil {
+			return text
+		}
+		if d.Times.Dead.Before(at) {
 			break
 		}
 		if v := t.look(c.pol, d, false); v.group == doc.Group {
-			since++
+			n++
+			since = fmt.Sprintf("%d letters", n)
 		}
 	}
-	if since == 0 {
-		return text + ": no letter of this group died since"
+	return text + ": " + since + " of this group died since" + behind(lag)
+}
+
+// behind says that a copy of the letters does not show all that died.
+func behind(lag time.Duration) string {
+	switch {
+	case lag < 0:
+		return ", as far as the copy shows that is read; how far it is behind is not known"
+	case lag > maxLag:
+		return ", as far as the copy shows that is read; it is " + lag.Round(time.Second).String() + " behind"
 	}
-	return fmt.Sprintf("%s: %d letters of this group died since", text, since)
+	return ""
 }
 
 func (s *session) explain(ctx context.Context, queue, id string, patched bool) (string, error) {
