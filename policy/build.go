@@ -68,7 +68,6 @@ func (b *builder) errors() {
 		e, path := b.raw.Errors[i], fmt.Sprintf("errors/%d", i)
 		b.givenName(path+"/code", "the code", e.Code)
 		if e.Match != nil {
-			e.Line = b.where(path).line
 			b.p.Errors = append(b.p.Errors, e)
 		}
 	}
@@ -99,7 +98,7 @@ func (b *builder) backend(name string, n *yaml.Node) {
 		b.fault(path+"/type", fmt.Sprintf("there is no kind of store %s", quote(kind)), b.suggest(kind, sorted(b.options.Kinds)))
 		return
 	}
-	b.p.Backends[name] = &Backend{Name: name, Kind: kind, Line: b.where(path).line, policy: b.p,
+	b.p.Backends[name] = &Backend{Name: name, Kind: kind, policy: b.p,
 		Config: b.section(n, path, "type", k.NewBackend)}
 }
 

@@ -9,7 +9,7 @@ import (
 func (b *builder) freeze(i int, raw freeze) {
 	at := fmt.Sprintf("freeze/%d", i)
 	b.freezeName(i, raw.Name)
-	f := Freeze{Name: raw.Name, Zone: "UTC", Queues: raw.Queues, Becomes: or(raw.DirectBecomes, EffectApproval), Line: b.where(at).line}
+	f := Freeze{Name: raw.Name, Queues: raw.Queues, Becomes: or(raw.DirectBecomes, EffectApproval)}
 	if slices.Equal(f.Queues, []string{allQueues}) {
 		f.Queues = nil
 	}
@@ -18,12 +18,13 @@ func (b *builder) freeze(i int, raw freeze) {
 			b.fault(at+"/queues", fmt.Sprintf("there is no queue %s to freeze", quote(name)), b.suggest(name, append(sorted(b.raw.Queues), allQueues)))
 		}
 	}
+	name := "UTC"
 	if b.has(at + "/tz") {
-		f.Zone = raw.Zone
+		name = raw.Zone
 	}
-	zone, err := time.LoadLocation(f.Zone)
-	if (err != nil || f.Zone == "" || f.Zone == "Local") && !b.bad[at+"/tz"] {
-		b.fault(at+"/tz", fmt.Sprintf("there is no time zone %s", quote(f.Zone)), "use an IANA name such as Europe/Berlin, or UTC")
+	zone, err := time.LoadLocation(name)
+	if (err != nil || name == "" || name == "Local") && !b.bad[at+"/tz"] {
+		b.fault(at+"/tz", fmt.Sprintf("there is no time zone %s", quote(name)), "use an IANA name such as Europe/Berlin, or UTC")
 	}
 	if err != nil || !b.given(at+"/from") || !b.given(at+"/to") {
 		return

@@ -15,7 +15,7 @@ type Facts struct {
 	Attempts           int    // -1: not known
 	Replays            int
 	ReplaysKnown       bool
-	Died, Enqueued     time.Time
+	Died               time.Time
 	LastArrival        time.Time // newest death in its error group
 	LastArrivalKnown   bool
 	Patched            bool // a JSON value that is not hidden differs from the original

@@ -16,8 +16,8 @@ import (
 // node, takes numbers for text, and passes over null. Tags: `yaml` (name,
 // ",inline"), `doc` (what it is), `enum` (the words allowed), `min` (the least
 // number), `required`, `unique` (no item of a list twice), `null` (null is a
-// value of types that decode themselves). A type may decode itself as a yaml.Unmarshaler or an
-// encoding.TextUnmarshaler.
+// value, to a type that decodes itself). A type may decode itself as a
+// yaml.Unmarshaler or an encoding.TextUnmarshaler.
 
 // into decodes n into v, which can be set. tag is the tag of v's field.
 func (d *document) into(n *yaml.Node, v reflect.Value, path string, tag reflect.StructTag) {

@@ -39,7 +39,6 @@ type File struct {
 type Backend struct {
 	Name, Kind string
 	Config     any // what Kind.NewBackend returned, filled
-	Line       int
 
 	policy *Policy
 }
@@ -53,7 +52,6 @@ type ErrorPattern struct {
 	Class string         `yaml:"class" required:"true" enum:"permanent,transient,not_failed" doc:"what a redrive may hope for"`
 	Code  string         `yaml:"code" required:"true" doc:"a short name for the error, shown to people and agents"`
 	Match *regexp.Regexp `yaml:"match" required:"true" doc:"RE2 expression, tried on the store's code and on the error text"`
-	Line  int            `yaml:"-"`
 }
 
 // Defaults hold for all queues.
@@ -79,10 +77,8 @@ type Audit struct {
 type Freeze struct {
 	Name     string
 	From, To time.Time // From is in it, To is not
-	Zone     string    // IANA name
 	Queues   []string  // empty: all
 	Becomes  Effect    // what direct becomes: EffectApproval or Never
-	Line     int
 }
 
 // Queue is what the policy says about one queue.
@@ -99,7 +95,6 @@ type Queue struct {
 	Limits    Limits // of every direct redrive
 	Send      Send
 	Handler   Handler
-	Line      int
 
 	policy *Policy
 }

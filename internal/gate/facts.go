@@ -115,7 +115,6 @@ func (k known) facts(c *call, d *backends.DeadLetter, v *seen, j judged) policy.
 		Attempts: d.Attempts.Made,
 		Replays:  k.replays[d.ID].Count,
 		Died:     d.Times.Dead,
-		Enqueued: d.Times.Enqueued,
 		Patched:  j.mends, SetsHidden: j.sets,
 		// Only where ids are the store's own and stay is the count complete.
 		ReplaysKnown: true,
