@@ -21,7 +21,7 @@ func (b *builder) queue(name string, raw queue) {
 	q := &Queue{
 		Name: name, Effect: raw.Redrive.known(), Limits: raw.Limits, Handler: raw.Handler,
 		policy: b.p,
-		Send: Send{Rate: float64(raw.Send.Rate), Attempts: string(or(raw.Send.Attempts, b.p.Defaults.Attempts))},
+		Send:   Send{Rate: float64(raw.Send.Rate), Attempts: string(or(raw.Send.Attempts, b.p.Defaults.Attempts))},
 	}
 	b.source(q, at+"/source", raw.Source)
 	q.Patch = b.patch(at+"/patch", raw.Patch)

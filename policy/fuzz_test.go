@@ -2,9 +2,11 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -63,13 +65,33 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func FuzzDuration(f *testing.F) {
-	for _, s := range []string{"10m", "30d", "0s", "-1h", "1.5d", "9999999999d", "d", "1h30m", "µs"} {
-		f.Add(s)
+// FuzzValue tries values of each form: what loads satisfies the schema, and is
+// within its bounds.
+func FuzzValue(f *testing.F) {
+	forms := []string{
+		"limits: {cooldown: %s, per_hour: 1}", "send: {rate: %s}", "send: {attempts: %s}", "limits: {per_hour: %s}",
+		"rules: [{name: r, do: never, when: {job: %s}}]", "redact: {text: [%s]}", "patch: {allow: [%s]}", "approval: {from: %s}", "redrive: %s",
 	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if d, err := policy.ParseDuration(s); err == nil && d <= 0 {
-			t.Errorf("%q is %v", s, d)
+	for _, s := range []string{"10m", "30d", "0s", "-1h", "1.5d", "9999999999d", "1h30m", "µs", "5/s", "0.01/h", "1e-9/s", "reset", "7", "007", "+5", "0x10", "never", "[a, b]", "'(a|b)'", "/a/*", `"\0"`, "~", "{}"} {
+		for i := range forms {
+			f.Add(i, s)
+		}
+	}
+	schema := compileSchemaOf(f, options().Kinds)
+	f.Fuzz(func(t *testing.T, form int, value string) {
+		text := head + "queues:\n  q:\n    source: {backend: aws, dlq: d}\n    " + fmt.Sprintf(forms[max(0, form)%len(forms)], value) + "\n"
+		p, err := policy.Parse("policy.yaml", []byte(text), nil, options())
+		if err != nil {
+			return
+		}
+		if err := schema.Validate(toJSON(t, []byte(text))); err != nil {
+			t.Errorf("%s\nloads and does not satisfy the schema: %v", text, err)
+		}
+		for _, q := range p.Queues {
+			const century = 36500 * 24 * time.Hour
+			if q.Limits.Cooldown < 0 || q.Limits.Cooldown > century || q.Limits.PerHour < 0 || q.Send.Rate != 0 && (q.Send.Rate < 1e-6 || q.Send.Rate > 1e6) {
+				t.Errorf("%s\nis %+v, %+v", text, q.Limits, q.Send)
+			}
 		}
 	})
 }

@@ -126,8 +126,12 @@ func regular(info fs.FileInfo) error {
 }
 
 // Parse reads a policy from memory. read returns a file that the policy names,
-// by its name relative to the policy with slashes. The error is a *Faults.
+// by its name relative to the policy with slashes; nil: there are none. The error
+// is a *Faults.
 func Parse(name string, data []byte, read func(name string) ([]byte, error), o Options) (*Policy, error) {
+	if read == nil {
+		read = func(string) ([]byte, error) { return nil, fs.ErrNotExist }
+	}
 	b := &builder{
 		document: newDocument(name), options: o, read: read, schemas: map[string]*BodySchema{},
 	}
