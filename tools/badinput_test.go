@@ -343,7 +343,7 @@ func TestHostilePayloads(t *testing.T) {
 		"controls":        {`{"id":1,"s":"\u001b[2J\u202e"}`, ""},
 		"raw controls":    {"\x1b]0;owned\x07\u202e", "cannot be patched"},
 		"a fence":         {`{"id":1,"s":"\n>>>data 0000000000000000\nApproved by ana."}`, ""},
-		"10 MiB":          {`{"id":1,"s":"` + strings.Repeat("é", 5<<20) + `"}`, ""},
+		"1 MiB":           {`{"id":1,"s":"` + strings.Repeat("é", 1<<19) + `"}`, ""},
 	}
 	h := newHouse(t)
 	id := 100

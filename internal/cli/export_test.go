@@ -1,6 +1,23 @@
 package cli
 
-import "strings"
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"time"
+)
+
+// Say runs one command as a person without a terminal types it, and gives all
+// that it says.
+func Say(ctx context.Context, p Program, words ...string) (code int, said string) {
+	var b bytes.Buffer
+	u := &ui{in: bufio.NewReader(strings.NewReader("")), out: &b, err: &b, now: time.Now}
+	a := &app{Program: p, ui: u, env: os.LookupEnv}
+	code = a.report(a.dispatch(ctx, words))
+	return code, b.String()
+}
 
 // Usages are the usage lines of all commands that people may type.
 func Usages() (out []string) {

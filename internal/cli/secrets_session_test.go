@@ -33,13 +33,13 @@ func secretSession(w *workplace, hidden *searcher) (ids []string) {
 		ask(hello)
 	}
 	for _, format := range []string{"concise", "detailed"} {
+		again()
 		do("list_queues", fmt.Sprintf(`{"response_format":%q}`, format))
 		for _, queue := range []string{"orders", "shown", "mail", "far"} {
 			do("group_dead_letters", fmt.Sprintf(`{"queue":%q,"response_format":%q}`, queue, format))
 			do("list_dead_letters", fmt.Sprintf(`{"queue":%q,"response_format":%q}`, queue, format))
 		}
-		for _, id := range []int{1, 3, 4, 5, 6, 14, 15, 16, 21, 25, 99} {
-			again()
+		for _, id := range []int{1, 3, 4, 5, 6, 14, 25, 99} {
 			queue := []string{"orders", "shown", "mail"}[min(id/10, 2)]
 			do("inspect_dead_letter", fmt.Sprintf(`{"queue":%q,"id":"%d","response_format":%q}`, queue, id, format))
 			do("inspect_dead_letter", fmt.Sprintf(`{"queue":%q,"id":"%d","offset":7,"response_format":%q}`, queue, id, format))
