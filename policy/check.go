@@ -51,7 +51,8 @@ func (l *linter) errors() {
 		path := fmt.Sprintf("errors/%d", i)
 		texts[i] = spelled(e.Match)
 		what := tooWide(e.Match)
-		if what == "" && onlyDigits(texts[i]) && e.Match.MatchString(texts[i]) {
+		// A code that is a number as a whole is one that a store may give.
+		if what == "" && onlyDigits(texts[i]) && e.Match.MatchString("order "+texts[i]+" is late") {
 			what = "plain numbers"
 		}
 		if what != "" {
@@ -88,7 +89,11 @@ func onlyDigits(spelled string) bool {
 func (l *linter) queue(q *Queue) {
 	path := "queues/" + q.Name
 	for i, r := range q.Rules {
-		l.reach(fmt.Sprintf("%s/rules/%d", path, i), r)
+		at := fmt.Sprintf("%s/rules/%d", path, i)
+		l.reach(at, r)
+		if r.Do == Direct && r.When.Patched != nil && *r.When.Patched && !q.Patch.Direct {
+			l.warn(at+"/do", fmt.Sprintf("rule %q redrives nothing directly: a patched message of %q needs a person", r.Name, q.Name), `write "do: approval", or set patch.direct`)
+		}
 	}
 	direct, approval := q.grants(Direct), q.grants(EffectApproval)
 	if direct {

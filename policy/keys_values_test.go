@@ -43,7 +43,8 @@ func values(texts ...string) []badValue {
 	return all
 }
 
-// ofFile are values that spoil the file as a whole, whatever key they stand at.
+// ofFile are values that spoil the file as a whole, or are refused before anybody
+// looks which key they stand at.
 func ofFile() []badValue {
 	return []badValue{
 		value("NUL", "\"a\x00b\""),
@@ -58,6 +59,9 @@ func ofFile() []badValue {
 		value("an unclosed bracket", `[x`),
 		value("an undefined escape", `"\q"`),
 		value("deeper than a parser goes", strings.Repeat("[", 20_000)),
+		value("too deep", strings.Repeat("[", 60)+strings.Repeat("]", 60)),
+		value("a long list", "["+strings.Repeat("a, ", 1001)+"]"),
+		value("a long section", longSection()),
 		value("a second document", "x}\n---\n{}\n---\n{"),
 	}
 }
@@ -77,9 +81,6 @@ func anywhere() []badValue {
 		value("a byte order mark, escaped", `"\ufeff"`),
 		value("a URL with a password", `"postgres://u:hunter2@db/app"`),
 		value("a key with a password", `{"postgres://u:hunter2@db/app": 1}`),
-		value("too deep", strings.Repeat("[", 60)+strings.Repeat("]", 60)),
-		value("a long list", "["+strings.Repeat("a, ", 1001)+"]"),
-		value("a long section", longSection()),
 		value("a long key", "{"+strings.Repeat("k", 300)+": 1}"),
 		value("a number as key", "{7: x}"),
 		value("a list as key", "{[a]: x}"),
