@@ -67,6 +67,7 @@ type dialect struct {
 	nowIn    func(c column, v Value) string      // the present time as a column stores it
 	read     func(c column, pick string) string  // a column as it is stored
 	cast     func(param string, c column) string // a parameter of a column's type
+	list     func(ids [][]value) value           // ids of one column as one array; nil: there are no arrays
 }
 
 // fault is what an error of a database means.

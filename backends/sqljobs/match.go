@@ -10,7 +10,7 @@ import (
 type found struct {
 	ref       backends.Ref
 	id        []value
-	patchable bool
+	patchable bool // asked only of a letter that is patched
 }
 
 // match locks the rows of the batch and compares each with what was planned.
@@ -19,7 +19,7 @@ func (b *batch) match(ctx context.Context, t tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	locked, err := b.read(ctx, t, ids, b.m.d.skip)
+	locked, err := b.read(ctx, t, ids, b.m.d.skip, wanted)
 	if err != nil {
 		return err
 	}
@@ -63,17 +63,19 @@ func (b *batch) wanted() (map[string]backends.Item, [][]value) {
 }
 
 // read reads rows of the queue's dead letters by id, and locks them as said.
-func (b *batch) read(ctx context.Context, t tx, ids [][]value, lock string) (map[string]found, error) {
-	rows := map[string]found{}
+func (b *batch) read(ctx context.Context, t tx, ids [][]value, lock string, wanted map[string]backends.Item) (map[string]found, error) {
+	rows := make(map[string]found, len(ids))
 	s := b.m.having(b.m.rows(true), ids).add(lock)
 	err := t.query(ctx, s, func(row []value) error {
 		f := found{ref: b.m.ref(row, b.m.seal(row, false))}
 		for _, v := range b.m.idOf(row) {
 			f.id = append(f.id, v.clone())
 		}
-		payload := b.m.named(row, b.m.jobs.Payload.Column)
-		_, why := b.m.recognise(payload)
-		f.patchable = why == "" && payload.kind != null
+		if wanted[f.ref.ID].Body != nil {
+			payload := b.m.named(row, b.m.jobs.Payload.Column)
+			_, why := b.m.recognise(payload)
+			f.patchable = why == "" && payload.kind != null
+		}
 		rows[f.ref.ID] = f
 		return nil
 	})
@@ -91,7 +93,7 @@ func (b *batch) classify(ctx context.Context, t tx, missing map[string]backends.
 		vs, _ := idValues(id, b.m.idBlobs)
 		ids = append(ids, vs)
 	}
-	there, err := b.read(ctx, t, ids, "")
+	there, err := b.read(ctx, t, ids, "", nil)
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,7 @@ func (e *postgres) dialect() dialect {
 		nowIn:    postgresNow,
 		read:     postgresRead,
 		cast:     func(param string, c column) string { return "CAST(" + param + " AS " + c.typ + ")" },
+		list:     postgresList,
 	}
 }
 
@@ -132,6 +133,25 @@ func postgresRead(c column, pick string) string {
 		return name + "[array_upper(" + name + ", 1)]"
 	}
 	return name
+}
+
+// postgresList spells an array (PostgreSQL §8.15.2) whose elements are all quoted.
+func postgresList(ids [][]value) value {
+	out := []byte{'{'}
+	for i, id := range ids {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, '"')
+		for _, c := range []byte(id[0].String()) {
+			if c == '"' || c == '\\' {
+				out = append(out, '\\')
+			}
+			out = append(out, c)
+		}
+		out = append(out, '"')
+	}
+	return value{text, append(out, '}')}
 }
 
 // postgresTx is a transaction on a connection that goes back to its role's

@@ -112,9 +112,13 @@ func (m *mapping) expr(c column, v Value) string {
 }
 
 // having limits a statement to some ids. A parameter takes the type of its
-// column, so that an index on the column is used.
+// column, so that an index on the column is used. A list as one parameter is read
+// by the database in a fraction of the time of many.
 func (m *mapping) having(s *stmt, ids [][]value) *stmt {
 	cols := quoteAll(m.jobs.ID)
+	if len(cols) == 1 && m.d.list != nil && len(ids) > 1 {
+		return s.add(" AND ", cols[0], " = ANY (", s.bind(m.d.list(ids)), ")")
+	}
 	if len(cols) == 1 {
 		params := make([]string, len(ids))
 		for i, id := range ids {
