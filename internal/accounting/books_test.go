@@ -187,7 +187,7 @@ func (b *books) readLedger(w *world) error {
 	if err != nil {
 		return err
 	}
-	return rows(db, `SELECT (SELECT count(*) FROM reserved), (SELECT coalesce(sum(n), 0) FROM batches), (SELECT count(*) FROM items WHERE owed = 1)`,
+	return rows(db, `SELECT (SELECT count(*) FROM reserved), (SELECT coalesce(sum(n), 0) FROM batches), (SELECT count(*) FROM items WHERE owed = 1) + (SELECT count(*) FROM batches WHERE owed = 1)`,
 		func(r *sql.Rows) error { return r.Scan(&b.reserved, &b.spent, &b.unsaid) })
 }
 

@@ -82,7 +82,7 @@ func dump(t testing.TB, l *Ledger, id string) string {
 	for _, q := range []string{
 		`SELECT 'plan', id, state, why, decided, ended, run, fence, lease, deny_until, logged FROM plans WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id`,
 		`SELECT 'item', plan, n, state, open, ticket, code, new_id, intended, at, id || ' ' || owed FROM items WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan, n`,
-		`SELECT 'batch', plan, ticket, run, physical, n, at, '', '', '', '' FROM batches WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan, run, n`,
+		`SELECT 'batch', plan, ticket, run || ' ' || owed, physical, n, at, '', '', '', '' FROM batches WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan, run, n`,
 		`SELECT 'reserved', plan, physical, n, at, '', '', '', '', '', '' FROM reserved WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan`,
 		`SELECT 'decision', plan, person, yes, digest, proof, reason, at, seq, hash, '' FROM decisions WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan, person`,
 	} {
@@ -153,7 +153,10 @@ var calls = []struct {
 	{"reserve", func(l *Ledger, id, _ string) error { _, err := l.Reserve(ctx, id, 1, id, 4, 3); return err }, []State{Running, Stopping}},
 	{"intend", func(l *Ledger, id, who string) error { return l.Intend(ctx, id, "x-A", 1, "t-"+id+who, []int{0}) }, []State{Running, Stopping}},
 	{"turn", func(l *Ledger, id, who string) error {
-		return l.Turn(ctx, id, "x-A", 1, outcomes(backends.Done, 1), "t-"+id+who, []int{0})
+		return l.Turn(ctx, id, "x-A", 1, Before{"t-" + id, outcomes(backends.Done, 1)}, "t-"+id+who, []int{0})
+	}, []State{Running, Stopping}},
+	{"turned", func(l *Ledger, id, _ string) error {
+		return l.Turned(ctx, id, 1, Before{"t-" + id, outcomes(backends.Done, 3)}, Head{})
 	}, []State{Running, Stopping}},
 	{"finish", func(l *Ledger, id, _ string) error { _, err := l.Finish(ctx, id, 1, false, "over"); return err }, nil},
 	// One that lost its fence may say what became of its own, whatever the plan is.

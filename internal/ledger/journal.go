@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-
-	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
 // Intend makes durable that these items, which were reserved before, are about to
@@ -25,25 +23,6 @@ func (l *Ledger) Intend(ctx context.Context, plan, run string, fence int64, tick
 	return wrap("storing an intent of "+plan, err)
 }
 
-// Turn stores the outcomes of one batch and the intent of the next, for which
-// nothing needs to be reserved because nothing limits the plan. After an error
-// nothing is stored.
-func (l *Ledger) Turn(ctx context.Context, plan, run string, fence int64, before []backends.Outcome, ticket string, ns []int) error {
-	err := l.timed(ctx, func(t *txn) error {
-		if t.lag != nil {
-			return t.lag
-		}
-		if err := t.fence(plan, fence); err != nil {
-			return err
-		}
-		if err := t.outcomes(plan, before); err != nil {
-			return err
-		}
-		return t.intend(plan, run, ticket, ns)
-	})
-	return wrap("storing outcomes and an intent of "+plan, err)
-}
-
 func (t *txn) intend(plan, run, ticket string, ns []int) error {
 	hit, err := t.spread(spansOf(ns), `UPDATE items SET state = 'intended', ticket = ?4, intended = ?5, at = ?5, owed = 0
 		WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND state = 'claimed' AND open = 1`, plan, ticket, t.now)
@@ -58,14 +37,13 @@ func (t *txn) intend(plan, run, ticket string, ns []int) error {
 	return err
 }
 
-// Intended notes that the log has an intent, and outcomes if some were written
-// with it. Its error is a FenceError if the plan was lost since: then the intent
-// must have no effect.
-func (l *Ledger) Intended(ctx context.Context, plan string, fence int64, h Head, before ...backends.Outcome) error {
+// Intended notes the log's record of an intent. Its error is a FenceError if the
+// plan was lost since Intend: then the intent must have no effect.
+func (l *Ledger) Intended(ctx context.Context, plan string, fence int64, h Head) error {
 	return wrap("noting the log's record of an intent", l.timed(ctx, func(t *txn) error {
 		if err := t.fence(plan, fence); err != nil {
 			return err
 		}
-		return t.audited(plan, before, h)
+		return t.setHead(h)
 	}))
 }

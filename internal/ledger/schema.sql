@@ -65,9 +65,11 @@ CREATE TABLE batches (
   run       TEXT NOT NULL,
   physical  TEXT NOT NULL,
   n         INTEGER NOT NULL,        -- items that count against the hour's limit
-  at        INTEGER NOT NULL
+  at        INTEGER NOT NULL,
+  owed      INTEGER NOT NULL DEFAULT 0 -- 1: what was sent of it is here and not yet in the log
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX batches_spent ON batches(physical, at);
+CREATE INDEX batches_owed ON batches(plan) WHERE owed = 1;
 
 -- What was admitted and not yet intended, one row a running plan.
 CREATE TABLE reserved (

@@ -39,12 +39,27 @@ func (t *txn) audited(plan string, outcomes []backends.Outcome, h Head) error {
 			return err
 		}
 	}
+	// A batch owes nothing when the log has all that was sent of it.
+	told, err := json.Marshal(append([]int{}, by[backends.Done]...))
+	if err != nil {
+		return err
+	}
+	if _, err := t.Exec(`UPDATE batches SET owed = 0 WHERE owed = 1 AND plan = ?1 AND NOT EXISTS (SELECT 1 FROM items i
+		WHERE i.plan = ?1 AND i.ticket = batches.ticket AND i.state = 'done' AND i.n NOT IN (SELECT value FROM json_each(?2)))`, plan, string(told)); err != nil {
+		return err
+	}
 	return t.setHead(h)
 }
 
+// unaudited looks at the items of a plan only if one of its batches owes.
+const unaudited = `SELECT n, state, code, new_id FROM items WHERE plan = ?1 AND owed = 1
+	UNION SELECT i.n, i.state, i.code, i.new_id FROM batches b CROSS JOIN items i ON i.plan = b.plan AND i.ticket = b.ticket
+		WHERE b.owed = 1 AND b.plan = ?1 AND i.state = 'done'
+	ORDER BY n`
+
 // Unaudited lists the outcomes of a plan that the log lacks.
 func (l *Ledger) Unaudited(ctx context.Context, plan string) (out []backends.Outcome, err error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT n, state, code, new_id FROM items WHERE plan = ? AND owed = 1 ORDER BY n`, plan)
+	rows, err := l.read.QueryContext(ctx, unaudited, plan)
 	if err != nil {
 		return nil, wrap("looking for outcomes to audit", err)
 	}
@@ -61,7 +76,7 @@ func (l *Ledger) Unaudited(ctx context.Context, plan string) (out []backends.Out
 
 const untold = `id IN (
 		SELECT id FROM plans WHERE logged = '' OR ended > 0 AND logged <> state
-		UNION SELECT plan FROM items WHERE owed = 1)
+		UNION SELECT plan FROM items WHERE owed = 1 UNION SELECT plan FROM batches WHERE owed = 1)
 	AND state NOT IN ('running','stopping') AND max(created, ended) <= ?`
 
 // Untold lists plans that nobody runs and of which the log lacks something since

@@ -54,6 +54,49 @@ func TestUnaudited(t *testing.T) {
 	}
 }
 
+// What was sent of a batch is owed as a whole, until the log has all of it.
+func TestUnauditedBatch(t *testing.T) {
+	l, _ := newLedger(t)
+	fence := running(t, l, request("r-1", approved), letters("a", "b", "c", "d", "e"))
+	want := func(what, want string) {
+		t.Helper()
+		got := ""
+		outs, err := l.Unaudited(t.Context(), "r-1")
+		must(t, err)
+		for _, o := range outs {
+			got += fmt.Sprintf("%d %s; ", o.N, o.State)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	audited := func(o ...backends.Outcome) { t.Helper(); must(t, l.Audited(t.Context(), "r-1", o, Head{})) }
+	turn := func(b Before, ticket string, ns ...int) error {
+		return l.Turn(t.Context(), "r-1", "x-1", fence, b, ticket, ns)
+	}
+	must(t, turn(Before{}, "t-1", 0, 1))
+	want("intended", "")
+	wantAs[*MoveError](t, "sent under another ticket", turn(Before{"t-0", outcomes(backends.Done, 0, 1)}, "t-2", 3))
+	wantAs[*MoveError](t, "sent and never intended", turn(Before{"t-1", outcomes(backends.Done, 0, 1, 2)}, "t-2", 3))
+	want("refused", "")
+	first := Before{"t-1", append(outcomes(backends.Done, 0, 1), outcomes(backends.Skipped, 2)...)}
+	must(t, turn(first, "t-2", 3, 4))
+	want("the first", "0 done; 1 done; 2 skipped; ")
+	wantAs[*FenceError](t, "lost", l.Turned(t.Context(), "r-1", fence+1, first, Head{}))
+	want("not known to be in the log", "0 done; 1 done; 2 skipped; ")
+	must(t, l.Turned(t.Context(), "r-1", fence, first, Head{}))
+	want("in the log", "")
+	// Somebody else finds what a dead executor left, in two steps.
+	must(t, l.tx(t.Context(), func(x *txn) error { return x.done("r-1", "t-2", []int{3, 4}) }))
+	want("the second", "3 done; 4 done; ")
+	audited(outcomes(backends.Skipped, 2)...)
+	want("none of the second", "3 done; 4 done; ")
+	audited(outcomes(backends.Done, 4)...)
+	want("half of the second", "3 done; 4 done; ")
+	audited(outcomes(backends.Done, 3, 4)...)
+	want("all of it", "")
+}
+
 func TestUntold(t *testing.T) {
 	l, clock := newLedger(t)
 	want := func(what, want string) {

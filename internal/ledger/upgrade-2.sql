@@ -20,8 +20,10 @@ CREATE TABLE batches (
   run       TEXT NOT NULL,
   physical  TEXT NOT NULL,
   n         INTEGER NOT NULL,
-  at        INTEGER NOT NULL
+  at        INTEGER NOT NULL,
+  owed      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
-INSERT INTO batches SELECT ticket, plan, run, physical, n, at FROM batches1;
+INSERT INTO batches(ticket, plan, run, physical, n, at) SELECT ticket, plan, run, physical, n, at FROM batches1;
 DROP TABLE batches1;
 CREATE INDEX batches_spent ON batches(physical, at);
+CREATE INDEX batches_owed ON batches(plan) WHERE owed = 1;

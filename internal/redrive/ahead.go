@@ -30,12 +30,17 @@ func (a ahead) AdmitAhead(ctx context.Context, n int) (int, error) { return n, a
 func (a ahead) Turn(ctx context.Context, before []backends.Outcome, ticket string, ns ...int) error {
 	err := a.still(ctx)
 	if err == nil {
-		err = a.e.Ledger.Turn(ctx, a.o.Plan, a.run, a.fence, before, ticket, ns)
+		err = a.e.Ledger.Turn(ctx, a.o.Plan, a.run, a.fence, ledger.Before{Ticket: a.last, Outcomes: before}, ticket, ns)
 	}
 	if err != nil {
 		return errors.Join(err, a.Record(ctx, before...))
 	}
-	if err := a.intended(ctx, ticket, ns, before); err != nil {
+	last := ledger.Before{Ticket: a.last, Outcomes: before}
+	a.last = ticket
+	err = a.intended(ctx, ticket, ns, before, func(h ledger.Head) error {
+		return a.e.Ledger.Turned(ctx, a.o.Plan, a.fence, last, h)
+	})
+	if err != nil {
 		return err
 	}
 	if len(before) > 0 && a.o.Progress != nil {

@@ -32,6 +32,7 @@ type journal struct {
 	fence int64
 	stop  context.Context // ends when the run is to stop between two batches
 	lost  atomic.Bool     // another executor has the plan
+	last  string          // the ticket of the last Turn
 	mu    sync.Mutex      // one Record at a time, so that the log's order is the ledger's
 }
 
@@ -84,13 +85,15 @@ func (j *journal) Intend(ctx context.Context, ticket string, ns ...int) error {
 	if err := j.e.Ledger.Intend(ctx, j.o.Plan, j.run, j.fence, ticket, ns); err != nil {
 		return err
 	}
-	return j.intended(ctx, ticket, ns, nil)
+	return j.intended(ctx, ticket, ns, nil, func(h ledger.Head) error {
+		return j.e.Ledger.Intended(ctx, j.o.Plan, j.fence, h)
+	})
 }
 
 // intended writes an intent that the ledger holds to the log, behind the outcomes
-// of the batch before, if there are any, and asks a last time whether the plan is
+// of the batch before, if there are any. noted asks a last time whether the plan is
 // still this executor's.
-func (j *journal) intended(ctx context.Context, ticket string, ns []int, before []backends.Outcome) error {
+func (j *journal) intended(ctx context.Context, ticket string, ns []int, before []backends.Outcome, noted func(ledger.Head) error) error {
 	items := make([]audit.Item, len(ns))
 	for i, n := range ns {
 		items[i] = audit.Item{N: n, Commit: j.o.Commit(n)}
@@ -106,7 +109,7 @@ func (j *journal) intended(ctx context.Context, ticket string, ns []int, before 
 	if err != nil {
 		return err
 	}
-	err = j.e.Ledger.Intended(ctx, j.o.Plan, j.fence, head, before...)
+	err = noted(head)
 	if isLost(err) {
 		return errors.Join(err, j.callOff(ctx, items))
 	}
