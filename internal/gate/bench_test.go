@@ -178,12 +178,12 @@ func (y *yard) run(id string) {
 func (y *yard) bare(n int) {
 	y.b.Helper()
 	for from := 1; from <= n; from += 500 {
-		var ids []string
+		var ids []int
 		for id := from; id < from+500 && id <= n; id++ {
-			ids = append(ids, strconv.Itoa(id))
+			ids = append(ids, id)
 		}
-		sent := y.exec("UPDATE " + y.schema + `.jobs SET status = 'queued', attempts = 0, failed_at = NULL, locked_by = NULL
-			WHERE status = 'failed' AND failed_at IS NOT NULL AND queue = 'orders' AND id IN (` + strings.Join(ids, ",") + ")")
+		sent := y.exec("UPDATE "+y.schema+`.jobs SET status = 'queued', attempts = 0, failed_at = NULL, locked_by = NULL
+			WHERE status = 'failed' AND failed_at IS NOT NULL AND queue = 'orders' AND id = ANY ($1)`, pgx.QueryExecModeExec, ids)
 		if sent != len(ids) {
 			y.b.Fatalf("%d of %d rows were sent", sent, len(ids))
 		}

@@ -95,9 +95,9 @@ func newYard(b *testing.B, rows int) *yard {
 	return y
 }
 
-func (y *yard) sql(q string) int {
+func (y *yard) sql(q string, args ...any) int {
 	y.b.Helper()
-	tag, err := y.conn.Exec(context.Background(), q)
+	tag, err := y.conn.Exec(context.Background(), q, args...)
 	if err != nil {
 		y.b.Fatalf("%.200s: %v", q, err)
 	}
@@ -129,16 +129,19 @@ func (y *yard) claim() Order {
 	return o
 }
 
-// bare is what a redrive would be without any of that.
+// bare is what a redrive would be without any of that: the statement that the
+// store sends, each batch in a transaction of its own.
 func (y *yard) bare() {
 	y.b.Helper()
 	for batch := range slices.Chunk(y.items, 500) {
-		ids := make([]string, len(batch))
+		ids := make([]int64, len(batch))
 		for i, it := range batch {
-			ids[i] = it.Ref.ID
+			var err error
+			ids[i], err = strconv.ParseInt(it.Ref.ID, 10, 64)
+			must(y.b, err)
 		}
-		sent := y.sql("UPDATE " + y.schema + `.jobs SET status = 'queued', attempts = 0, failed_at = NULL, locked_by = NULL
-			WHERE status = 'failed' AND failed_at IS NOT NULL AND queue = 'orders' AND id IN (` + strings.Join(ids, ",") + ")")
+		sent := y.sql("UPDATE "+y.schema+`.jobs SET status = 'queued', attempts = 0, failed_at = NULL, locked_by = NULL
+			WHERE status = 'failed' AND failed_at IS NOT NULL AND queue = 'orders' AND id = ANY ($1)`, pgx.QueryExecModeExec, ids)
 		if sent != len(ids) {
 			y.b.Fatalf("%d of %d rows were sent", sent, len(ids))
 		}
