@@ -70,7 +70,10 @@ func graveBench(t testing.TB) backendtest.Bench {
 	}
 }
 
-func TestSQLiteInsert(t *testing.T) { backendtest.Run(t, graveBench(t)) }
+func TestSQLiteInsert(t *testing.T) {
+	t.Parallel()
+	backendtest.Run(t, graveBench(t))
+}
 
 // TestSQLiteRows: one row that is refused keeps no other back, triggers are
 // named, and without receipts a batch that is all gone stays in doubt.

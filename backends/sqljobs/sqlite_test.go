@@ -173,4 +173,7 @@ func sqliteBench(t testing.TB) backendtest.Bench {
 	}
 }
 
-func TestSQLiteUpdate(t *testing.T) { backendtest.Run(t, sqliteBench(t)) }
+func TestSQLiteUpdate(t *testing.T) {
+	t.Parallel()
+	backendtest.Run(t, sqliteBench(t))
+}
