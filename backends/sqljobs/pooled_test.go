@@ -179,6 +179,22 @@ func TestPooledFull(t *testing.T) {
 	}
 }
 
+// TestPooledSetting: PgBouncer takes few settings in a connection string, and
+// whoever gave another one is told where to look.
+func TestPooledSetting(t *testing.T) {
+	s := pooled(t)
+	s.exec(t, jobDDL)
+	with := *s.reads
+	with.RawQuery += "&search_path=public"
+	s.reads = &with
+	st := s.open(t, jobMapping, map[string]string{"jobs": "default"})
+	defer st.Close()
+	_, err := st.Depth(t.Context(), "jobs")
+	if backends.CodeOf(err) != backends.Unreachable || !strings.Contains(errHint(err), "setting of the connection string") {
+		t.Errorf("a setting that PgBouncer refuses gives %v, hint %q", err, errHint(err))
+	}
+}
+
 // TestPooledWakes: executors that prepare a batch ahead and tell workers of each
 // take all sessions that there are, and none waits for one that it holds itself.
 func TestPooledWakes(t *testing.T) {

@@ -35,8 +35,8 @@ func (e *postgres) fault(err error) fault {
 var states = map[string]fault{
 	"57014": {code: backends.TooSlow, sentence: "the statement took longer than its time limit", hint: "an index on the dead rows may be missing; redrive-mcp doctor says which"},
 	"55P03": {code: backends.Busy, sentence: "another session holds the rows", hint: "try again in a minute"},
-	"40001": {code: backends.Busy, sentence: "another session changed the rows at the same time", retry: true},
-	"40P01": {code: backends.Busy, sentence: "another session changed the rows at the same time", retry: true},
+	"40001": {code: backends.Busy, sentence: "another session changed the rows at the same time", hint: "try again in a minute", retry: true},
+	"40P01": {code: backends.Busy, sentence: "another session changed the rows at the same time", hint: "try again in a minute", retry: true},
 	"42501": {code: backends.NoAccess, sentence: "the role lacks a privilege, or a row policy refuses the row", hint: "a trigger of the table may need a grant of its own; redrive-mcp doctor names the triggers"},
 	"42P01": {code: backends.BadMapping, sentence: "a table of the policy does not exist", hint: hintMissing},
 	"42703": {code: backends.BadMapping, sentence: "a column of the policy does not exist", hint: hintMissing},

@@ -51,12 +51,12 @@ func (e *postgres) locate(ctx context.Context, p purpose, m *mapping, target *ba
 	}
 	defer t.rollback()
 	s := e.dialect().stmt(`WITH RECURSIVE held AS (
-			SELECT c.oid, c.relkind, true AS itself FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			SELECT c.oid, c.relkind, c.relhassubclass, true AS itself FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 			WHERE n.nspname = `)
 	s.add(s.bind(textValue(m.cat.schema)), " AND c.relname = ", s.bind(textValue(m.cat.name)))
 	s.add(` UNION
-			SELECT c.oid, c.relkind, false FROM held h CROSS JOIN LATERAL (
-				SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits i WHERE i.inhparent = h.oid
+			SELECT c.oid, c.relkind, c.relhassubclass, false FROM held h CROSS JOIN LATERAL (
+				SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits i WHERE h.relhassubclass AND i.inhparent = h.oid
 				UNION
 				SELECT d.refobjid FROM pg_catalog.pg_rewrite w JOIN pg_catalog.pg_depend d ON d.objid = w.oid
 				WHERE h.relkind = 'v' AND w.ev_class = h.oid AND w.ev_type = '1' AND d.refobjid <> h.oid
