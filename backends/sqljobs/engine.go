@@ -21,8 +21,11 @@ const (
 type engine interface {
 	begin(ctx context.Context, p purpose) (tx, error)
 	// home is what transactions that begin now work on, and equal as long as
-	// that is the same. It is nil where a connection cannot lead elsewhere.
+	// that is the same. It is nil where only a transaction can tell.
 	home() (any, error)
+	// moved is the error of a transaction that works on something else than what
+	// the mapping was made for.
+	moved(p purpose) error
 	// target names what is really connected to.
 	target(ctx context.Context, m *mapping) (backends.Target, error)
 	// lag is how far the database that is read may be behind; negative if unknown.
@@ -97,7 +100,6 @@ type column struct {
 
 // catalog is a table as the database describes it.
 type catalog struct {
-	home         string // the database system and the database in Postgres
 	schema, name string
 	oid          string // the table's number in Postgres
 	kind         string // relkind in Postgres: r, p (partitioned), v, m or f (foreign)

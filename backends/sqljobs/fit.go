@@ -20,7 +20,7 @@ func (s *Store) mapping(ctx context.Context, queue string) (*mapping, error) {
 	s.mu.Lock()
 	m := s.mapped[queue]
 	s.mu.Unlock()
-	if m != nil && m.home == here {
+	if m != nil && (here == nil || m.home == here) {
 		return m, nil
 	}
 	m, err = s.fit(ctx, queue)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
 // postgres is one database through one or two roles.
@@ -58,8 +60,15 @@ func settings(times Timeouts, session map[string]string) string {
 	for _, key := range sortedKeys(all) {
 		calls = append(calls, "set_config("+literal(key)+", "+literal(all[key])+", true)")
 	}
-	return "SELECT set_config('standard_conforming_strings', 'on', true); SELECT " + strings.Join(calls, ", ")
+	return "SELECT set_config('standard_conforming_strings', 'on', true); SELECT " + strings.Join(calls, ", ") + "; " + where
 }
+
+// where is the statement that asks a transaction what it works on: the identifier
+// that initdb gave to the database system, which no spelling of a connection, no
+// pooler and no replica changes, and the database's number and name. Each
+// transaction is asked, for behind one connection there may be another server, or
+// another database of that name, from one to the next.
+const where = "SELECT x.system_identifier || '/' || d.oid || '/' || d.datname FROM pg_catalog.pg_control_system() x, pg_catalog.pg_database d WHERE d.datname = current_database()"
 
 func (e *postgres) begin(ctx context.Context, p purpose) (tx, error) {
 	role := e.roles[p]
@@ -70,17 +79,35 @@ func (e *postgres) begin(ctx context.Context, p purpose) (tx, error) {
 	if p == look {
 		begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "
 	}
-	conn, err := role.begin(ctx, begin+e.setup, e.limit)
+	conn, at, err := role.begin(ctx, begin+e.setup, e.limit)
 	if err != nil {
-		return nil, err
+		return nil, nameless(role.cfg.User, err)
 	}
-	return &postgresTx{conn: conn.Value().PgConn, loan: conn, limit: e.limit, role: role.cfg.User}, nil
+	return &postgresTx{conn: conn.Value().PgConn, loan: conn, limit: e.limit, at: at}, nil
 }
 
-// home is nil: a pool leads to one database, whose name its target shows.
+// nameless explains why a role cannot ask where it is. The server's address would
+// be another one through a pooler or a socket, and one letter be taken for two.
+func nameless(role string, err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "42501" || !strings.Contains(pg.Message, "pg_control_system") {
+		return err
+	}
+	return backends.Errorf(backends.NoAccess, err, "the role %s may not ask which database system this is", quote(role)).
+		WithHint("GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %s;", quote(role))
+}
+
 func (e *postgres) home() (any, error) { return nil, nil }
 
-func (t *postgresTx) home() any { return nil }
+func (t *postgresTx) home() any { return t.at }
+
+func (e *postgres) moved(p purpose) error {
+	if p == send {
+		return backends.Errorf(backends.BadMapping, nil, "the connection for redrives leads to another database than the one for looking").
+			WithHint("read_env and write_env must lead to one database; if it was replaced, look at the queue again")
+	}
+	return backends.Errorf(backends.Changed, nil, "the connection leads to another database than before").
+		WithHint("look at the queue again: its letters are those of this database now")
+}
 
 func (e *postgres) close() error {
 	for _, role := range e.roles {
@@ -160,7 +187,7 @@ type postgresTx struct {
 	conn  *pgconn.PgConn
 	loan  *pooled
 	limit time.Duration
-	role  string
+	at    string // the database system and the database
 	over  bool
 }
 

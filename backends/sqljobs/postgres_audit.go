@@ -99,13 +99,12 @@ func (e *postgres) auditWriter(ctx context.Context, t tx, s *Store, m *mapping) 
 		return backends.Errorf(backends.ReadOnly, nil, "the connection for redrives leads to a replica or is read-only").
 			WithHint("write_env, or dsn_env, must lead to the primary")
 	}
-	// Both roles must mean one table. Its number, and that of the database system,
-	// are the same on a replica; a copy of a database has only the table's.
+	// Both roles must mean one table. Its number is the same on a replica.
 	same, err := e.describe(ctx, t, m.jobs.Table)
 	if err != nil {
 		return err
 	}
-	if same == nil || same.oid != m.cat.oid || same.home != m.cat.home {
+	if same == nil || same.oid != m.cat.oid {
 		return misfit("write_env", "it leads to another table than read_env")
 	}
 	for _, g := range m.grants() {

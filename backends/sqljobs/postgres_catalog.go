@@ -7,17 +7,17 @@ import (
 // describe reads a table by its schema and name, so that no search path has a
 // say in it.
 func (e *postgres) describe(ctx context.Context, t tx, name Table) (*catalog, error) {
-	s := e.dialect().stmt(`SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm'), c.relkind, x.system_identifier || '/' || current_database()
-		FROM pg_catalog.pg_control_system() x, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+	s := e.dialect().stmt(`SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm'), c.relkind
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname = `)
 	s.add(s.bind(textValue(name[0])), " AND c.relname = ", s.bind(textValue(name[len(name)-1])))
 	c := &catalog{}
 	err := t.query(ctx, s, func(row []value) error {
-		c.oid, c.schema, c.name, c.view, c.kind, c.home = row[0].String(), row[1].String(), row[2].String(), row[3].String() == "t", row[4].String(), row[5].String()
+		c.oid, c.schema, c.name, c.view, c.kind = row[0].String(), row[1].String(), row[2].String(), row[3].String() == "t", row[4].String()
 		return nil
 	})
 	if err != nil || c.oid == "" {
-		return nil, e.unnamed(t, err)
+		return nil, err
 	}
 	if err := e.columns(ctx, t, c); err != nil {
 		return nil, err

@@ -40,30 +40,31 @@ func newPool(cfg *pgconn.Config) (*pool, error) {
 	return &pool{p, cfg}, err
 }
 
-// begin runs the statement that opens a transaction on an idle connection, or
-// on a new one when the idle ones have been cut off since. A pooler in front of
-// the server keeps the statement waiting until it has a session free.
-func (p *pool) begin(ctx context.Context, statement string, limit time.Duration) (*pooled, error) {
+// begin runs the statements that open a transaction on an idle connection, or on
+// a new one when the idle ones have been cut off since. A pooler in front of the
+// server keeps them waiting until it has a session free. It answers the value that
+// the last of them gives.
+func (p *pool) begin(ctx context.Context, statements string, limit time.Duration) (*pooled, string, error) {
 	for {
 		conn, err := p.Acquire(ctx)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		waits, cancel := context.WithTimeout(ctx, limit)
-		_, err = conn.Value().Exec(waits, statement).ReadAll()
+		results, err := conn.Value().Exec(waits, statements).ReadAll()
 		late := waits.Err() != nil && ctx.Err() == nil
 		cancel()
 		if err == nil {
-			return conn, nil
+			return conn, string(results[len(results)-1].Rows[0][0]), nil
 		}
 		idle := conn.Value().used
 		conn.Destroy()
 		switch {
 		case late:
-			return nil, backends.Errorf(backends.Busy, err, "the database gave no session within %s", limit).
+			return nil, "", backends.Errorf(backends.Busy, err, "the database gave no session within %s", limit).
 				WithHint("try again in a minute; a pooler in front of the database may have too few sessions for its clients")
 		case !idle || ctx.Err() != nil:
-			return nil, err
+			return nil, "", err
 		}
 	}
 }

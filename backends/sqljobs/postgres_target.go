@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,10 +13,8 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
-// target names the database system by the identifier that initdb gave it, which
-// no spelling of a connection, no pooler and no replica changes. It asks the role
-// that writes. While its server is away the one that reads answers, from the same
-// system, as the audit of the writer makes sure before anything is sent.
+// target asks the role that writes. While its server is away the one that reads
+// answers: it is in the same database, or nothing is sent.
 func (e *postgres) target(ctx context.Context, m *mapping) (backends.Target, error) {
 	target := backends.Target{Selector: m.selector, Split: m.jobs.Queue}
 	var err error
@@ -62,31 +61,17 @@ func (e *postgres) locate(ctx context.Context, p purpose, m *mapping, target *ba
 				WHERE h.relkind = 'v' AND w.ev_class = h.oid AND w.ev_type = '1' AND d.refobjid <> h.oid
 					AND d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass) x
 			JOIN pg_catalog.pg_class c ON c.oid = x.oid)
-		SELECT x.system_identifier, current_database(), n.nspname, c.relname
-		FROM pg_catalog.pg_control_system() x LEFT JOIN held h ON NOT h.itself AND h.relkind IN ('r', 'p', 'v', 'f')
-		LEFT JOIN pg_catalog.pg_class c ON c.oid = h.oid LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		ORDER BY n.nspname, c.relname`)
-	err = t.query(ctx, s, func(row []value) error {
-		target.Store = "postgres:" + row[0].String()
-		database := row[1].String() + "/"
-		target.Place = database + m.cat.schema + "." + m.cat.name
-		if row[2].kind != null {
-			target.Holds = append(target.Holds, database+row[2].String()+"."+row[3].String())
-		}
+		SELECT n.nspname, c.relname
+		FROM held h JOIN pg_catalog.pg_class c ON c.oid = h.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE NOT h.itself AND h.relkind IN ('r', 'p', 'v', 'f') ORDER BY n.nspname, c.relname`)
+	at := strings.SplitN(t.(*postgresTx).at, "/", 3)
+	database := at[2]
+	target.Store = "postgres:" + at[0] + "/" + at[1]
+	target.Place = database + "/" + m.cat.schema + "." + m.cat.name
+	return t.query(ctx, s, func(row []value) error {
+		target.Holds = append(target.Holds, database+"/"+row[0].String()+"."+row[1].String())
 		return nil
 	})
-	return e.unnamed(t, err)
-}
-
-// unnamed explains why the database system cannot be told. Its address would be
-// another one through a pooler or a socket, and one letter would be taken for two.
-func (e *postgres) unnamed(t tx, err error) error {
-	pg, ok := t.(*postgresTx)
-	if err == nil || !ok || e.fault(err).code != backends.NoAccess {
-		return err
-	}
-	return backends.Errorf(backends.NoAccess, err, "the role %s may not ask which database system this is", quote(pg.role)).
-		WithHint("GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %s;", quote(pg.role))
 }
 
 // lag is how long ago a replica was surely complete. Where all that it received

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
-	"github.com/redrive-mcp/redrive-mcp/backends/sqljobs"
 )
 
 // replicated is a schema whose reader is on the replica.
@@ -198,27 +197,57 @@ func TestPrimaryAway(t *testing.T) {
 }
 
 // TestCopyOfADatabase: a database that was copied has the same tables under the
-// same numbers. Looking at one and redriving in the other is refused.
+// same numbers. Looking at one and redriving in the other is refused, and so is a
+// redrive where a copy was put in the place of the database that was looked at.
 func TestCopyOfADatabase(t *testing.T) {
 	s := newSchema(t)
+	section := strings.Replace(jobMapping, "receipts: SCHEMA.receipts\n", "", 1)
+	to := func(read, write string) backends.Store {
+		reads, writes := *s.dsn, *s.dsn
+		reads.Path, writes.Path = "/"+read, "/"+write
+		s.reads, s.writes = &reads, &writes
+		st := s.open(t, section, map[string]string{"jobs": "default"})
+		t.Cleanup(func() { st.Close() })
+		return st
+	}
+	refused := func(st backends.Store, items []backends.Item, what string) {
+		t.Helper()
+		l, err := redrive(t, st, items, "reset")
+		if backends.CodeOf(err) != backends.BadMapping || !strings.Contains(err.Error(), "another database") || len(l.outcomes) > 0 {
+			t.Errorf("a redrive in %s gives %v, %v", what, err, l.outcomes)
+		}
+	}
 	s.database(t, "", func(one string) {
 		conn, err := pgxTo(t, s.dsn, one)
 		must(t, err)
-		_, err = conn.Exec(t.Context(), s.fill("CREATE SCHEMA SCHEMA; GRANT USAGE ON SCHEMA "+s.name+" TO READER, WRITER; SET search_path = SCHEMA, pg_catalog;"+jobDDL+"INSERT INTO j (id) VALUES (1)"))
+		_, err = conn.Exec(t.Context(), s.fill("CREATE SCHEMA SCHEMA; GRANT USAGE ON SCHEMA "+s.name+" TO READER, WRITER; SET search_path = SCHEMA, pg_catalog;"+jobDDL+"INSERT INTO j (id) VALUES (1), (2)"))
 		must(t, err)
 		must(t, conn.Close(context.Background()))
 		s.database(t, one, func(two string) {
-			reads, writes := *s.dsn, *s.dsn
-			reads.Path, writes.Path = "/"+one, "/"+two
-			s.reads, s.writes = &reads, &writes
-			c := s.config(t, strings.Replace(jobMapping, "receipts: SCHEMA.receipts\n", "", 1), map[string]string{"jobs": "default"})
-			st, err := sqljobs.Postgres().Open(c)
+			st := to(one, two)
+			refused(st, jobItems(t, st), "a copy")
+
+			st = to(one, one)
+			items := jobItems(t, st)
+			l, err := redrive(t, st, items[:1], "reset")
 			must(t, err)
-			defer st.Close()
-			l, err := redrive(t, st, jobItems(t, st), "reset")
-			if backends.CodeOf(err) != backends.BadMapping || !strings.Contains(err.Error(), "another table") || len(l.outcomes) > 0 {
-				t.Errorf("a redrive in a copy gives %v, %v", err, l.outcomes)
+			l.want(t, "done")
+			before := targetOf(t, st)
+			rename := func(from, to string) {
+				s.text(t, "SELECT count(pg_terminate_backend(pid, 5000))::text FROM pg_stat_activity WHERE datname = $1", from)
+				s.exec(t, "ALTER DATABASE "+from+" RENAME TO "+to)
 			}
+			rename(one, one+"_old")
+			rename(two, one)
+			refused(st, items[1:], "a copy of that name")
+			if at := targetOf(t, st); at.Physical() == before.Physical() {
+				t.Errorf("the database and its copy are one place, %q", at)
+			}
+			l, err = redrive(t, st, jobItems(t, st), "reset")
+			must(t, err)
+			l.want(t, "done", "done")
+			rename(one, two)
+			rename(one+"_old", one)
 		})
 	})
 }

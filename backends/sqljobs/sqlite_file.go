@@ -41,6 +41,15 @@ func (f *sqliteFile) close() error {
 
 func (e *sqlite) home() (any, error) { return e.current() }
 
+func (e *sqlite) moved(purpose) error { return errReplaced() }
+
+// errReplaced ends what was begun on a database that is not there any more.
+// Nothing of it was committed.
+func errReplaced() error {
+	return backends.Errorf(backends.Changed, nil, "the database file was replaced by another while it was open").
+		WithHint("look at the queue again: its letters are those of the new file now")
+}
+
 // current is the file that the path leads to now. The handles of another file
 // are closed; a transaction on one of them can still be rolled back.
 func (e *sqlite) current() (*sqliteFile, error) {

@@ -164,16 +164,19 @@ func (s *Store) begin(ctx context.Context, p purpose, m *mapping) (tx, error) {
 	t, err := s.engine.begin(ctx, p)
 	if err == nil && m != nil && t.home() != m.home {
 		t.rollback()
-		return nil, errReplaced()
+		s.forget(m)
+		return nil, s.engine.moved(p)
 	}
 	return t, err
 }
 
-// errReplaced ends what was begun on a database that is not there any more.
-// Nothing of it was committed.
-func errReplaced() error {
-	return backends.Errorf(backends.Changed, nil, "the database file was replaced by another while it was open").
-		WithHint("look at the queue again: its letters are those of the new file now")
+// forget makes the next call look at the table anew.
+func (s *Store) forget(m *mapping) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mapped[m.queue] == m {
+		delete(s.mapped, m.queue)
+	}
 }
 
 // wake tells workers that there is work. It is a courtesy: workers that miss
