@@ -38,7 +38,7 @@ func (c *call) execute(ctx context.Context, row ledger.Plan, progress func()) (l
 	state, err := c.st.exec.Run(ctx, w.t.store, redrive.Order{
 		Plan: row.ID, Digest: row.Digest, Queue: row.Queue, Physical: row.Physical,
 		Attempts: w.doc.Attempts, Rate: w.doc.Rate, PerHour: w.doc.PerHour,
-		Check: w.check, Still: w.still, Bind: w.bind, Commit: w.commit, Redact: w.clean,
+		Check: w.check, Still: w.still, There: w.there, Bind: w.bind, Commit: w.commit, Redact: w.clean,
 		Record: rec, Progress: progress,
 	})
 	if err != nil && state == "" && ctx.Err() != nil {

@@ -125,12 +125,26 @@ func (w *warrant) check(ctx context.Context) error {
 		return err
 	}
 	if at.String() != w.doc.Target {
-		return voidError{"the connection leads to another target than the plan's"}
+		return elsewhere()
 	}
 	if err := w.c.alone(ctx, pol, w.row.Queue, at); err != nil {
 		return voidError{reasonOf(err)}
 	}
 	return w.judge(ctx, pol, now)
+}
+
+func elsewhere() error {
+	return voidError{"the connection leads to another target than the plan's"}
+}
+
+// there says whether the store is the one that the plan was sent to, whatever
+// way leads to it now.
+func (w *warrant) there(ctx context.Context) error {
+	at, err := w.t.store.Target(ctx, w.row.Queue)
+	if err == nil && at.Physical() != w.doc.Physical {
+		err = elsewhere()
+	}
+	return err
 }
 
 // still says whether what check found holds, as far as that can be told without

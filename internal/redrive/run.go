@@ -32,6 +32,10 @@ type Order struct {
 	// sessions may all be taken. ErrAskAgain makes the run begin with Check again.
 	// Without it nothing is checked ahead.
 	Still func(context.Context) error
+	// There says whether the store leads where the plan says; it is asked before
+	// the store is asked what became of a batch, for another one would answer by
+	// letters of its own. It may be nil.
+	There func(context.Context) error
 	// Bind compares an item of the ledger with the frozen plan; its error halts
 	// the run before anything is sent.
 	Bind func(ledger.Item) error
@@ -187,6 +191,11 @@ func (j *journal) ask(ctx context.Context, store backends.Store) error {
 	}
 	if len(doubts) == 0 {
 		return nil
+	}
+	if j.o.There != nil {
+		if err := j.o.There(ctx); err != nil {
+			return err
+		}
 	}
 	return store.Resolve(ctx, j.o.Queue, doubts, &resolver{j})
 }
