@@ -2,9 +2,14 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -63,37 +68,86 @@ func firstFailure(err error) string {
 	var failed *jsonschema.ValidationError
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &failed) {
 		if all := failures(failed, nil); len(all) > 0 {
-			return all[0]
+			return all[0].String()
 		}
 	}
 	return oneLine(err)
 }
 
-// Validate says what of a body does not satisfy the schema, none if it does.
-// The sentences hold paths, and keywords and limits of the schema, never a
-// value of the body. Numbers are compared exactly.
-func (s *BodySchema) Validate(body []byte) []string {
+// Failure is one thing in a body that does not satisfy the schema: where, and
+// what is demanded there.
+type Failure struct {
+	At     rawjson.Pointer
+	Demand string
+}
+
+func (f Failure) String() string {
+	if f.At.IsRoot() {
+		return "the body: " + f.Demand
+	}
+	return f.At.String() + ": " + f.Demand
+}
+
+// Validate says what of a body does not satisfy the schema, none if it does, in
+// the order of the places. The demands hold keywords and limits of the schema,
+// never a value of the body. Numbers are compared exactly, so one that is too
+// long for that fails.
+func (s *BodySchema) Validate(body []byte) []Failure {
 	if err := s.compile(); err != nil {
-		return []string{"the schema does not compile"}
+		return []Failure{{Demand: "the schema does not compile"}}
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
-		return []string{"the body is not JSON"}
+		return []Failure{{Demand: "is not JSON"}}
+	}
+	if all := tooLong(doc, rawjson.Pointer{}, nil); len(all) > 0 {
+		return inOrder(all)
 	}
 	var failed *jsonschema.ValidationError
 	switch err := s.compiled.Validate(doc); {
 	case err == nil:
 		return nil
 	case errors.As(err, &failed):
-		return failures(failed, nil)
+		return inOrder(failures(failed, nil))
 	}
-	return []string{"the body cannot be checked against the schema"}
+	return []Failure{{Demand: "cannot be checked against the schema"}}
+}
+
+// inOrder sorts: the library goes through members in any order.
+func inOrder(all []Failure) []Failure {
+	slices.SortFunc(all, func(a, b Failure) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+// maxNumber is how many characters a number may have, and how large its exponent
+// may be, to be compared: 1e999999999 has as many digits.
+const maxNumber = 1000
+
+// tooLong finds numbers that the library cannot compare.
+func tooLong(v any, at rawjson.Pointer, all []Failure) []Failure {
+	switch v := v.(type) {
+	case json.Number:
+		_, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
+		n, err := strconv.Atoi(cmp.Or(exponent, "0"))
+		if err != nil || n > maxNumber || n < -maxNumber || len(v) > maxNumber {
+			return append(all, Failure{at, "is too long a number to be checked"})
+		}
+	case map[string]any:
+		for name, member := range v {
+			all = tooLong(member, at.Child(name), all)
+		}
+	case []any:
+		for i, element := range v {
+			all = tooLong(element, at.Child(strconv.Itoa(i)), all)
+		}
+	}
+	return all
 }
 
 // failures are the leaves of a tree of errors.
-func failures(e *jsonschema.ValidationError, all []string) []string {
+func failures(e *jsonschema.ValidationError, all []Failure) []Failure {
 	if len(e.Causes) == 0 {
-		return append(all, fmt.Sprintf("%s: %s", placeOf(e.InstanceLocation), demand(e.ErrorKind)))
+		return append(all, Failure{placeOf(e.InstanceLocation), demand(e.ErrorKind)})
 	}
 	for _, cause := range e.Causes {
 		all = failures(cause, all)
@@ -148,13 +202,10 @@ func reason(err error) string {
 
 func either(words []string) string { return quoted(words) }
 
-func placeOf(tokens []string) string {
+func placeOf(tokens []string) rawjson.Pointer {
 	at := rawjson.Pointer{}
 	for _, t := range tokens {
 		at = at.Child(t)
 	}
-	if at.IsRoot() {
-		return "the body"
-	}
-	return at.String()
+	return at
 }

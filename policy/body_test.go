@@ -18,10 +18,17 @@ func TestBodySchema(t *testing.T) {
 		`{"currency": 7}`:                                 {`/currency: must be of type "string"`},
 		`{}`:                                              {`the body: must have "currency"`},
 		`[]`:                                              {`the body: must be of type "object"`},
-		`{"currency": "EUR", "customer": {"email": ["s3cr3t"]}}`: {`/customer/email: must be of type "string"`},
-		`{"currency": "EUR"`: {"the body is not JSON"},
+		`{"currency": "EUR", "customer": {"email": ["s3cr3t"]}}`:      {`/customer/email: must be of type "string"`},
+		`{"currency": 7, "amount": "x", "customer": 1}`:               {`/amount: must be of type "integer"`, `/currency: must be of type "string"`, `/customer: must be of type "object"`},
+		`{"currency": "EUR", "amount": 1e999999999}`:                  {"/amount: is too long a number to be checked"},
+		`{"currency": "EUR", "x": [-1E-99999]}`:                       {"/x/0: is too long a number to be checked"},
+		`{"currency": "EUR", "x": ` + strings.Repeat("9", 1001) + `}`: {"/x: is too long a number to be checked"},
+		`{"currency": "EUR"`:                                          {"the body: is not JSON"},
 	} {
-		got := s.Validate([]byte(body))
+		var got []string
+		for _, f := range s.Validate([]byte(body)) {
+			got = append(got, f.String())
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
@@ -45,7 +52,7 @@ func TestBodySchemaChecksFormats(t *testing.T) {
 		if why := s.Validate([]byte(`{"mail": "ana@example.com"}`)); len(why) != 0 {
 			t.Errorf("%s: %q", draft, why)
 		}
-		if why := s.Validate([]byte(`{"mail": "s3cr3t"}`)); !slices.Equal(why, []string{"/mail: must be a valid email"}) {
+		if why := s.Validate([]byte(`{"mail": "s3cr3t"}`)); len(why) != 1 || why[0].String() != "/mail: must be a valid email" {
 			t.Errorf("%s: %q", draft, why)
 		}
 	}

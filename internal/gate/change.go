@@ -88,7 +88,7 @@ func (ch change) apply(q *policy.Queue, d *backends.DeadLetter) (changed, error)
 	if len(out.after) > MaxPayloadBytes { // the shadow's size: the body's would tell of hidden values
 		return changed{}, fmt.Errorf("the new body would have more than %d bytes", MaxPayloadBytes)
 	}
-	return out, ch.checkSchema(q, out.after)
+	return out, ch.checkSchema(q, known, out.after)
 }
 
 // compare applies the change to the letter as it is known, and checks every
@@ -98,7 +98,9 @@ func (ch change) compare(q *policy.Queue, known shadow) (out changed, err error)
 		return out, err
 	}
 	out.before, out.hidden = known.doc, ch.hiddenSets(q)
-	out.sets = len(out.hidden) > 0
+	if out.sets = len(out.hidden) > 0; out.sets && len(known.veils) > 0 {
+		return out, errRepeats
+	}
 	if out.after, err = ch.on(known.doc); err != nil {
 		return out, err
 	}
@@ -148,37 +150,34 @@ func (ch change) really(q *policy.Queue, raw []byte, known shadow) ([]byte, erro
 
 // checkSchema checks the new body as the caller knows it, with its own values in
 // the hidden places that it sets, and passes over what the schema says of the
-// others.
-func (ch change) checkSchema(q *policy.Queue, after []byte) error {
+// stand-ins in others.
+func (ch change) checkSchema(q *policy.Queue, known shadow, after []byte) error {
 	if q.Patch.Schema == nil {
 		return nil
 	}
 	set := ch.hiddenSets(q)
-	return schemaErrorOf(slices.DeleteFunc(q.Patch.Schema.Validate(after), func(why string) bool {
-		path, _, _ := strings.Cut(why, ": ")
-		p, err := rawjson.ParsePointer(path)
-		return err == nil && underHidden(q, p) && !within(set, p)
-	}))
+	fails := slices.DeleteFunc(q.Patch.Schema.Validate(after), func(f policy.Failure) bool {
+		return (underHidden(q, f.At) || known.veiled(f.At)) && !within(set, f.At)
+	})
+	if len(fails) == 0 {
+		return nil
+	}
+	return schemaError{fails}
 }
 
 // schemaError is a body that the policy's schema refuses.
-type schemaError struct{ why []string }
+type schemaError struct{ fails []policy.Failure }
 
 func (e schemaError) Error() string {
-	return "the new body fails the schema: " + strings.Join(e.why[:min(3, len(e.why))], "; ")
-}
-
-func schemaErrorOf(why []string) error {
-	if len(why) == 0 {
-		return nil
-	}
-	for i, w := range why {
-		// The names in a path are the sender's.
-		if path, demand, ok := strings.Cut(w, ": "); ok && strings.HasPrefix(path, "/") {
-			why[i] = plainPath(path) + ": " + demand
+	var whys []string
+	for _, f := range e.fails[:min(3, len(e.fails))] {
+		why := f.String()
+		if p := f.At.String(); !f.At.IsRoot() { // the names in a path are the sender's
+			why = plainPath(p) + ": " + f.Demand
 		}
+		whys = append(whys, why)
 	}
-	return schemaError{why}
+	return "the new body fails the schema: " + strings.Join(whys, "; ")
 }
 
 // wholeBody takes a new body. Where something of the old one is hidden, or two
@@ -199,7 +198,7 @@ func (ch change) wholeBody(q *policy.Queue, d *backends.DeadLetter) (out changed
 	case !bytes.Equal(raw, ch.data) && !rawjson.Equal(raw, ch.data):
 		out.mends, out.paths = true, []string{""}
 	}
-	return out, ch.checkSchema(q, ch.data)
+	return out, ch.checkSchema(q, shadow{}, ch.data)
 }
 
 // on applies the change to a document. What comes out equal keeps its bytes: a

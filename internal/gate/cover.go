@@ -38,6 +38,19 @@ type span struct{ from, to int }
 // text hides values and patterns in a text.
 func (r redactor) text(s string) string { return r.hide(s, asText) }
 
+// hides reports whether something in a text is to be hidden. It may read the
+// same afterwards: a hidden value can be a stand-in's text.
+func (r redactor) hides(s string) bool { return len(r.spans(asText(s))) > 0 }
+
+// spans are the hidden values in a text and what patterns match, in any spelling.
+func (r redactor) spans(text *decoded) (spans []span) {
+	for d := range layers(text) {
+		r.values.find(d.text, func(from, to int) { spans = append(spans, placed(d, from, to)) })
+		spans = append(spans, r.matched(d)...)
+	}
+	return spans
+}
+
 // hide finds what is to be hidden in the text as it is, so that a pattern hides
 // the whole of what it matches where only a part of it is a hidden value too.
 // Then patterns see the result, so that what is beside a stand-in is hidden
@@ -46,19 +59,11 @@ func (r redactor) hide(s string, read func(string) *decoded) string {
 	if !r.needsBody() {
 		return s
 	}
-	var spans []span
-	for d := range layers(read(s)) {
-		r.values.find(d.text, func(from, to int) { spans = append(spans, placed(d, from, to)) })
-		spans = append(spans, r.matched(d)...)
+	spans := r.spans(read(s))
+	if s = cover(s, spans); len(spans) == 0 || len(r.Text) == 0 {
+		return s
 	}
-	if len(spans) == 0 || len(r.Text) == 0 {
-		return cover(s, spans)
-	}
-	s, spans = cover(s, spans), nil
-	for d := range layers(read(s)) {
-		spans = append(spans, r.matched(d)...)
-	}
-	return cover(s, spans)
+	return cover(s, redactor{Redaction: r.Redaction}.spans(read(s)))
 }
 
 // matched is what patterns match in one layer of a text.
@@ -127,12 +132,13 @@ func (r redactor) json(doc []byte) string {
 	}
 	b.Write(doc[done:])
 	s := b.String()
-	return cover(s, across(s, r.matched(asText(s))))
+	return cover(s, r.across(s))
 }
 
-// across are the spans that reach out of a string or number of a JSON document:
-// what is inside one was looked for behind its escapes.
-func across(doc string, spans []span) []span {
+// across are the spans that reach out of a string of a JSON document: what is
+// inside one was looked for behind its escapes.
+func (r redactor) across(doc string) []span {
+	spans := r.matched(asText(doc))
 	if len(spans) == 0 {
 		return nil
 	}
@@ -146,7 +152,7 @@ func across(doc string, spans []span) []span {
 // token hides what is in one string, number or literal.
 func (r redactor) token(is []byte) string {
 	if is[0] != '"' {
-		if r.text(string(is)) != string(is) {
+		if r.hides(string(is)) {
 			return standIn
 		}
 		return string(is)

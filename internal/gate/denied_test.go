@@ -48,7 +48,7 @@ func (p proposals) deny(change string) {
 // A denial stands against what was proposed, however that is written, and
 // whatever hidden value it sets. Another change is another proposal.
 func TestDeniedProposals(t *testing.T) {
-	const body = `{"id":1,"currency":"EU","n":1.10,"card":"4111111111111111","note":"see 4111111111111111"}`
+	const body = `{"id":1,"currency":"EU","n":1.10,"card":"4111111111111111","note":"see below"}`
 	const whole = `
   orders:
     source: {backend: app, queue: orders}

@@ -29,9 +29,10 @@ const maxVeiled = 1000
 
 // Bodies in which hiding and patching cannot go together are refused.
 var (
-	errVeiled = errors.New("its payload cannot be patched: too many values in it are hidden")
-	errName   = errors.New("its payload cannot be patched: something is hidden in it that is not a value of its own")
-	errStrict = errors.New("its payload cannot be patched: it is not strict JSON")
+	errVeiled  = errors.New("its payload cannot be patched: too many values in it are hidden")
+	errName    = errors.New("its payload cannot be patched: something is hidden in it that is not a value of its own")
+	errRepeats = errors.New("a hidden value cannot be set in it: something else is hidden in it for what it holds, which may be the old value, and would be shown once the place of that no longer tells so")
+	errStrict  = errors.New("its payload cannot be patched: it is not strict JSON")
 )
 
 // shadowOf makes the shadow of a body. Where nothing is to be hidden it is the
@@ -52,7 +53,7 @@ func shadowOf(q *policy.Queue, raw []byte) (shadow, error) {
 	s := shadow{veils: v.wrapped}
 	for p, leaf := range rawjson.Leaves(v.doc) {
 		text := rawjson.Text(leaf)
-		if r.text(text) == text || isHidden(q, p) {
+		if isHidden(q, p) || !r.hides(text) {
 			continue
 		}
 		if len(s.veils) == maxVeiled {
@@ -70,10 +71,19 @@ func shadowOf(q *policy.Queue, raw []byte) (shadow, error) {
 	}
 	// What is still to be hidden is a name, or reaches from one value into
 	// another: there is no stand-in for that.
-	if shown := r.json(s.doc); shown != string(s.doc) {
+	if r.namesHide(s.doc) || len(r.across(string(s.doc))) > 0 {
 		return shadow{}, errName
 	}
 	return s, nil
+}
+
+func (r redactor) namesHide(doc []byte) bool {
+	for t := range rawjson.Tokens(doc) {
+		if t.Name && r.hides(rawjson.Text(doc[t.From:t.To])) {
+			return true
+		}
+	}
+	return false
 }
 
 // judged is what a patch does to a letter, as far as the policy may count it.

@@ -83,7 +83,10 @@ func (t *tree) leaves(n int, p Pointer, yield func(Pointer, []byte) bool) bool {
 }
 
 // Token is a name or a scalar, doc[From:To], quotes included.
-type Token struct{ From, To int }
+type Token struct {
+	From, To int
+	Name     bool
+}
 
 // Tokens yields every name and every scalar in document order, and nothing if
 // doc is not strict JSON.
@@ -94,10 +97,10 @@ func Tokens(doc []byte) iter.Seq[Token] {
 			return
 		}
 		for n, v := range t.nodes {
-			if v.keyTo > 0 && !yield(Token{int(v.keyFrom), int(v.keyTo)}) {
+			if v.keyTo > 0 && !yield(Token{int(v.keyFrom), int(v.keyTo), true}) {
 				return
 			}
-			if t.scalar(n) && !yield(Token{int(v.from), int(v.to)}) {
+			if t.scalar(n) && !yield(Token{int(v.from), int(v.to), false}) {
 				return
 			}
 		}
