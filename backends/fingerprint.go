@@ -1,6 +1,8 @@
 package backends
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -37,31 +39,60 @@ type Symptom struct {
 //   - origin: queue, job and payload shape, where no reason was given.
 //
 // It depends on nothing but the symptom: every process gives the same answer.
-func Fingerprint(s Symptom) (fp, label string) {
-	kind, form := normalForm(s)
-	sum := sha256.Sum256([]byte("v1\x00" + kind + "\x00" + form))
-	return hex.EncodeToString(sum[:6]), shorten(form)
+func Fingerprint(s Symptom) (fp, label string) { return new(Fingerprints).Of(s) }
+
+// Fingerprints gives the same fingerprints for many symptoms in a fraction of the
+// time: it remembers the groups that it has met, a bounded number of them. It is
+// for one goroutine.
+type Fingerprints struct {
+	met  map[string][2]string // fingerprint and label by kind and normal form
+	form []byte
+	pass pass
 }
 
-func normalForm(s Symptom) (kind, form string) {
+// maxMet bounds the groups that are remembered.
+const maxMet = 10_000
+
+// Of is Fingerprint.
+func (f *Fingerprints) Of(s Symptom) (fp, label string) {
+	f.form = f.normalForm(f.form[:0], s)
+	if g, ok := f.met[string(f.form)]; ok {
+		return g[0], g[1]
+	}
+	sum := sha256.Sum256(append([]byte("v1\x00"), f.form...))
+	_, form, _ := strings.Cut(string(f.form), "\x00")
+	fp, label = hex.EncodeToString(sum[:6]), shorten(form)
+	if f.met == nil {
+		f.met = map[string][2]string{}
+	}
+	if len(f.met) < maxMet {
+		f.met[string(f.form)] = [2]string{fp, label}
+	}
+	return fp, label
+}
+
+// normalForm appends the kind, NUL and the normal form.
+func (f *Fingerprints) normalForm(b []byte, s Symptom) []byte {
 	why := reasonOf(s)
 	switch {
 	case why.frame != "" && why.typ != "":
-		return "frame", why.head() + " at " + why.frame
+		return append(append(append(append(b, "frame\x00"...), why.head()...), " at "...), why.frame...)
 	case why.frame != "":
-		return "frame", strings.TrimSpace(joined(why.head(), normal(why.text)) + " at " + why.frame)
+		text := append(append(appendJoined(nil, why.head(), f.pass.normal(why.text)), " at "...), why.frame...)
+		return append(append(b, "frame\x00"...), bytes.TrimSpace(text)...)
 	}
-	if form = joined(why.head(), normal(why.text)); form != "" {
-		return "message", form
+	const message = "message\x00"
+	if b = appendJoined(append(b, message...), why.head(), f.pass.normal(why.text)); len(b) > len(message) {
+		return b
 	}
-	form = "no reason; queue " + bound(s.Queue, maxField)
+	b = append(append(b[:0], "origin\x00no reason; queue "...), bound(s.Queue, maxField)...)
 	if s.Job != "" {
-		form += "; job " + bound(s.Job, maxField)
+		b = append(append(b, "; job "...), bound(s.Job, maxField)...)
 	}
 	if s.Shape != "" {
-		form += "; shape " + bound(s.Shape, maxMessage)
+		b = append(append(b, "; shape "...), bound(s.Shape, maxMessage)...)
 	}
-	return "origin", form
+	return b
 }
 
 // reason is a symptom taken apart.
@@ -69,18 +100,21 @@ type reason struct{ code, typ, text, frame string }
 
 func reasonOf(s Symptom) reason {
 	text, stack := bound(s.Message, maxMessage), bound(s.Stack, maxStack)
-	trace := traceOf(stack)
-	if strings.TrimSpace(stack) == "" { // some stores keep both in one column
-		if trace = traceOf(text); trace.found {
-			text = ""
-		}
+	var trace trace
+	if strings.TrimSpace(stack) != "" {
+		trace = traceOf(stack)
+	} else if trace = traceOf(text); trace.found { // some stores keep both in one column
+		text = ""
 	}
 	if strings.TrimSpace(text) == "" {
 		text = bound(trace.text, maxMessage)
 	}
 	why := reason{text: text, frame: trace.frame}
 	own, rest := leadingType(text)
-	header, _ := leadingType(trace.text)
+	header := own
+	if trace.text != text {
+		header, _ = leadingType(trace.text)
+	}
 	code := strings.TrimSpace(bound(s.Code, maxField))
 	switch {
 	case isType(code):
@@ -108,13 +142,20 @@ func codeForm(code string) string {
 }
 
 func joined(a, b string) string {
-	switch {
-	case a == "" || a == b:
-		return b
-	case b == "":
-		return a
+	if a == "" || b == "" || a == b {
+		return cmp.Or(a, b)
 	}
 	return a + ": " + b
+}
+
+func appendJoined(to []byte, a string, b []byte) []byte {
+	switch {
+	case a == "" || a == string(b):
+		return append(to, b...)
+	case len(b) == 0:
+		return append(to, a...)
+	}
+	return append(append(append(to, a...), ": "...), b...)
 }
 
 // bound cuts s to n bytes and makes it valid UTF-8.
@@ -127,6 +168,9 @@ func bound(s string, n int) string {
 			n--
 		}
 		s = s[:n]
+	}
+	if utf8.ValidString(s) {
+		return s
 	}
 	return strings.ToValidUTF8(s, "\ufffd")
 }

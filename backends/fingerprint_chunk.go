@@ -5,30 +5,35 @@ import "strings"
 // chunk replaces what stands between spaces, quotes and brackets.
 func (p *pass) chunk() {
 	start := p.pos
-	word := p.in[start:p.chunkEnd()]
-	if strings.Contains(word, "://") {
-		word = p.in[start:p.urlEnd()]
+	end, is := p.chunkEnd()
+	if is == letter && end-start < 16 { // most are plain words
+		p.pos = end
+		p.letters(p.in[start:end])
+		return
 	}
-	raw := len(word)
-	if word = strings.TrimRight(word, ".:!?-"); word == "" {
-		p.plain(raw)
+	word := p.in[start:end]
+	if is&(colon|slash) == colon|slash && strings.Contains(word, "://") {
+		end = p.urlEnd()
+	}
+	if word = withoutTrailing(p.in[start:end]); word == "" {
+		p.plain(end - start)
 		return
 	}
 	p.pos = start + len(word)
 	switch {
-	case strings.Contains(word, "://"):
+	case is&(colon|slash) == colon|slash && strings.Contains(word, "://"):
 		p.url(word)
-	case isEmail(word):
+	case is&at != 0 && isEmail(word):
 		p.put("<email>")
-	case isAddress(word):
+	case is&trailing != 0 && isAddress(word):
 		p.put("<ip>")
 	case isTime(word):
 		p.put("<time>")
 	case isDuration(word):
 		p.put("<dur>")
-	case isToken(word):
+	case len(word) >= 32 && isToken(word):
 		p.put("<id>")
-	case strings.HasPrefix(word, "HTTP/"): // a status follows
+	case is&slash != 0 && strings.HasPrefix(word, "HTTP/"): // a status follows
 		p.literal(word)
 		p.word = "http"
 	default:
@@ -36,15 +41,28 @@ func (p *pass) chunk() {
 	}
 }
 
-func (p *pass) chunkEnd() int {
-	for i := p.pos; i < len(p.in); i++ {
-		switch c := p.in[i]; {
-		case c == '\'' && p.contraction(i):
-		case c <= ' ' || c == 0x7f || strings.IndexByte("\"'`", c) >= 0 || strings.IndexByte(separators, c) >= 0:
-			return max(i, p.pos+1)
-		}
+// withoutTrailing takes off the punctuation behind a word.
+func withoutTrailing(s string) string {
+	for s != "" && classes[s[len(s)-1]]&trailing != 0 {
+		s = s[:len(s)-1]
 	}
-	return len(p.in)
+	return s
+}
+
+// chunkEnd tells where a chunk ends and what is in it.
+func (p *pass) chunkEnd() (end int, is class) {
+	in := p.in
+	for i := p.pos; i < len(in); i++ {
+		k := classes[in[i]]
+		if k&ends != 0 {
+			if in[i] != '\'' || !p.contraction(i) {
+				return max(i, p.pos+1), is
+			}
+			k = sign
+		}
+		is |= k
+	}
+	return len(in), is
 }
 
 // contraction recognises the apostrophe of "can't" and "we've".
@@ -104,11 +122,16 @@ func (p *pass) pieces(s string) {
 			p.put("<id>")
 			before, i = "", i+len(s[i:])-len(strings.TrimLeftFunc(s[i:], notSlash))
 		case isWord(s[i]):
-			j := i
-			for j < len(s) && isWord(s[j]) {
+			j, is := i, class(0)
+			for j < len(s) && classes[s[j]]&(letter|digit) != 0 {
+				is |= classes[s[j]]
 				j++
 			}
-			p.piece(s[i:j])
+			if is&digit == 0 {
+				p.letters(s[i:j])
+			} else {
+				p.piece(s[i:j])
+			}
 			before, i = s[i:j], j
 		case i == 0 && (s[i] == '-' || s[i] == '+') && len(s) > 1 && isDigit(s[1]): // a sign
 			i++
@@ -124,17 +147,28 @@ func (p *pass) pieces(s string) {
 
 func notSlash(r rune) bool { return r != '/' && r != '\\' }
 
-// piece replaces one run of letters and digits.
-func (p *pass) piece(s string) {
-	mark := markOf(s)
+// letters replaces one run of letters alone.
+func (p *pass) letters(s string) {
 	switch {
-	case p.namesError(s):
-		p.out = append(p.out, s...)
-	case mark == "" && calendar[s] && p.besideNumber():
+	case len(s) == 3 && calendar[s] && p.besideNumber():
 		p.put("<time>")
+	case len(s) >= 16 && isHash(s):
+		p.put("<id>")
+	default:
+		p.literal(s)
+	}
+}
+
+// piece replaces one run of letters and digits that has a digit.
+func (p *pass) piece(s string) {
+	if p.namesError(s) {
+		p.out = append(p.out, s...)
+		return
+	}
+	switch mark := markOf(s); {
 	case mark != "":
 		p.put(mark)
-	case strings.IndexFunc(s, isDigitRune) >= 0 && !known[strings.ToLower(s)]:
+	case !isKnown(s):
 		p.numbered(s)
 	default:
 		p.literal(s)
@@ -143,7 +177,7 @@ func (p *pass) piece(s string) {
 
 func (p *pass) literal(s string) {
 	p.out = append(p.out, s...)
-	p.word, p.wordEnd = strings.ToLower(s), len(p.out)
+	p.word, p.wordEnd = s, len(p.out)
 }
 
 // numbered keeps the letters of a name such as worker7 or 10MB.
@@ -185,7 +219,7 @@ func (p *pass) namesError(s string) bool {
 	if len(p.out) == 0 {
 		return isStatus(s, p.in[p.pos:])
 	}
-	if !introduces[p.word] {
+	if !introduces[strings.ToLower(p.word)] {
 		return false
 	}
 	gap := string(p.out[p.wordEnd:])

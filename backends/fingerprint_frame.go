@@ -26,8 +26,15 @@ func frameIn(line, prev string) (name string, lang language) {
 	case strings.HasPrefix(s, "at ") && isRustFrame(prev): // only the place
 		return "", other
 	}
-	for _, read := range []func(string) (string, bool){atFrame, phpFrame, rubyFrame, elixirFrame, rustFrame} {
-		if name, ok := read(s); ok {
+	ruby, elixir := places(s)
+	for _, f := range []struct {
+		may  bool
+		read func(string) (string, bool)
+	}{{s[0] == 'a', atFrame}, {s[0] == '#', phpFrame}, {ruby, rubyFrame}, {elixir, elixirFrame}, {isDigit(s[0]), rustFrame}} {
+		if !f.may {
+			continue
+		}
+		if name, ok := f.read(s); ok {
 			return name, other
 		}
 	}
@@ -35,8 +42,25 @@ func frameIn(line, prev string) (name string, lang language) {
 }
 
 func isGoPlace(line string) bool {
+	if line[0] != '\t' && line[0] != ' ' {
+		return false
+	}
 	_, after, ok := strings.Cut(line, ".go:")
-	return ok && (line[0] == '\t' || line[0] == ' ') && after != "" && isDigit(after[0])
+	return ok && after != "" && isDigit(after[0])
+}
+
+// places looks at the colons of a line, of which most have few, for what the
+// frames of Ruby and Elixir have there.
+func places(s string) (ruby, elixir bool) {
+	for i := 0; ; i++ {
+		n := strings.IndexByte(s[i:], ':')
+		if n < 0 {
+			return ruby, elixir
+		}
+		i += n
+		ruby = ruby || strings.HasPrefix(s[i:], ":in ")
+		elixir = elixir || strings.HasSuffix(s[:i], ".ex") || strings.HasSuffix(s[:i], ".exs") || strings.HasSuffix(s[:i], ".erl")
+	}
 }
 
 // goFrame reads "example.org/app.(*Worker).Do(0xc000123, {…})".

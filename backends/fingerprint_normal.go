@@ -10,7 +10,7 @@ type pass struct {
 
 	mark         string // the last placeholder and where it stands in out
 	from, to     int
-	word         string // the last plain word in lower case and where it ends in out
+	word         string // the last plain word and where it ends in out
 	wordEnd      int
 	unclosedTill [3]int // per quote: up to there no closing one is to come
 }
@@ -20,13 +20,26 @@ type pass struct {
 // <str> what was quoted, <ip>, <email>, <time>, <dur> a duration. Lists of
 // equal parts count as one. A number that names an error ("status code 503",
 // "SQLSTATE 23505", "exit status 1") stays.
-func normal(message string) string {
-	p := &pass{in: withoutDetail(message)}
+func normal(message string) string { return string(new(pass).normal(message)) }
+
+// normal gives bytes that hold until the next call.
+func (p *pass) normal(message string) []byte {
+	*p = pass{in: withoutDetail(message), out: p.out[:0]}
 	for p.pos < len(p.in) {
 		p.step()
 	}
-	return strings.Trim(string(p.out), " .:")
+	from, to := 0, len(p.out)
+	for from < to && isEdge(p.out[from]) {
+		from++
+	}
+	for from < to && isEdge(p.out[to-1]) {
+		to--
+	}
+	return p.out[from:to]
 }
+
+// isEdge reports what does not count at the ends of a normal form.
+func isEdge(c byte) bool { return c == ' ' || c == '.' || c == ':' }
 
 // withoutDetail cuts what PostgreSQL appends on lines of their own: DETAIL
 // quotes values of the row, and the lines behind it follow its wording.
@@ -37,24 +50,72 @@ func withoutDetail(s string) string {
 	return s
 }
 
-const separators = "(){}[]<>,;=|"
+// class is what a byte is to the walk.
+type class uint16
+
+const (
+	letter class = 1 << iota // of ASCII, and all that is not ASCII
+	digit
+	blank // white space and control characters
+	quote
+	separator
+	trailing // punctuation that does not count at the end of a word
+	at
+	slash
+	colon
+	sign // all else
+
+	ends = blank | quote | separator // a word ends before it
+)
+
+var classes = func() (t [256]class) {
+	for c := range t {
+		b := byte(c)
+		switch {
+		case isDigit(b):
+			t[c] = digit
+		case isLetter(b):
+			t[c] = letter
+		case b <= ' ' || b == 0x7f:
+			t[c] = blank
+		case strings.IndexByte("\"'`", b) >= 0:
+			t[c] = quote
+		case strings.IndexByte("(){}[]<>,;=|", b) >= 0:
+			t[c] = separator
+		case b == '@':
+			t[c] = at
+		case b == '/':
+			t[c] = slash
+		case b == ':':
+			t[c] = colon | trailing
+		case strings.IndexByte(".!?-", b) >= 0:
+			t[c] = sign | trailing
+		default:
+			t[c] = sign
+		}
+	}
+	return t
+}()
 
 func (p *pass) step() {
-	switch c := p.in[p.pos]; {
-	case c == 0x1b:
-		p.escape()
-	case c <= ' ' || c == 0x7f:
-		p.space()
-	case c == '"' || c == '\'' || c == '`':
+	c := p.in[p.pos]
+	switch classes[c] & ends {
+	case 0:
+		p.chunk()
+	case blank:
+		if c == 0x1b {
+			p.escape()
+		} else {
+			p.space()
+		}
+	case quote:
 		if !p.quoted(c) {
 			p.plain(1)
 		}
-	case strings.IndexByte(separators, c) >= 0:
+	default:
 		if c != '[' || !p.bracketed() {
 			p.plain(1)
 		}
-	default:
-		p.chunk()
 	}
 }
 
@@ -152,7 +213,7 @@ func (p *pass) bracketed() bool {
 // list: 1, 2, 3 is one <n>, a date and a time of day are one <time>.
 func (p *pass) put(mark string) {
 	if p.mark != "" {
-		if one := merged(p.mark, mark, string(p.out[p.to:])); one != "" {
+		if one := merged(p.mark, mark, p.out[p.to:]); one != "" {
 			mark, p.out = one, p.out[:p.from]
 		}
 	}
@@ -161,10 +222,16 @@ func (p *pass) put(mark string) {
 	p.to = len(p.out)
 }
 
-func merged(a, b, gap string) string {
-	if len(gap) > 2 || strings.Trim(gap, " ,-_.:/+") != "" {
+func merged(a, b string, between []byte) string {
+	if len(between) > 2 {
 		return ""
 	}
+	for _, c := range between {
+		if strings.IndexByte(" ,-_.:/+", c) < 0 {
+			return ""
+		}
+	}
+	gap := string(between)
 	switch {
 	case a == b:
 		return a

@@ -100,6 +100,27 @@ func pin(t *testing.T, groups []*group) {
 	}
 }
 
+// What is remembered changes no answer, and is bounded.
+func TestFingerprintsRemember(t *testing.T) {
+	f := new(Fingerprints)
+	for range 2 {
+		for _, g := range readGroups(t) {
+			for _, sample := range g.samples {
+				fp, label := f.Of(symptomOf(sample))
+				if wantFP, want := Fingerprint(symptomOf(sample)); fp != wantFP || label != want {
+					t.Errorf("%s: %s %q, want %s %q", sample, fp, label, wantFP, want)
+				}
+			}
+		}
+	}
+	for n := range maxMet + 100 {
+		f.Of(Symptom{Queue: "q" + strings.Repeat("x", n%7), Job: fmt.Sprint(n)})
+	}
+	if len(f.met) != maxMet {
+		t.Errorf("%d groups are remembered, want %d", len(f.met), maxMet)
+	}
+}
+
 func TestNormal(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                             "",
@@ -212,7 +233,9 @@ func FuzzFingerprint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code, message, stack string) {
 		s := Symptom{Code: code, Message: message, Stack: stack}
 		fp, label := Fingerprint(s)
-		if again, _ := Fingerprint(s); again != fp || len(fp) != 12 || strings.Trim(fp, "0123456789abcdef") != "" {
+		f := new(Fingerprints)
+		f.Of(Symptom{Message: message + code, Stack: stack})
+		if again, _ := f.Of(s); again != fp || len(fp) != 12 || strings.Trim(fp, "0123456789abcdef") != "" {
 			t.Errorf("fingerprints %q and %q", fp, again)
 		}
 		if utf8.RuneCountInString(label) > maxLabel || Sanitise(label) != label || strings.ContainsAny(label, "\n\t") {
@@ -239,4 +262,20 @@ func BenchmarkFingerprint(b *testing.B) {
 			}
 		})
 	}
+	b.Run("samples", func(b *testing.B) { // one iteration is all of the pinned ones
+		b.ReportAllocs()
+		var all []Symptom
+		for _, g := range readGroups(b) {
+			for _, s := range g.samples {
+				all = append(all, symptomOf(s))
+			}
+		}
+		f := new(Fingerprints)
+		for b.Loop() {
+			for _, s := range all {
+				f.Of(s)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(all)), "ns/text")
+	})
 }

@@ -58,16 +58,27 @@ var announcements = []string{
 
 // heading is the text before the frames without the lines that announce them.
 func heading(s string) string {
-	var b strings.Builder
+	var b []byte
+	at := 0
 	for line := range strings.Lines(s) {
-		if !announces(strings.TrimSpace(line)) {
-			b.WriteString(line)
+		switch said := announces(strings.TrimSpace(line)); {
+		case said && b == nil: // nothing is copied where nothing is left out
+			b = append([]byte{}, s[:at]...)
+		case !said && b != nil:
+			b = append(b, line...)
 		}
+		at += len(line)
 	}
-	return strings.TrimSpace(b.String())
+	if b != nil {
+		s = string(b)
+	}
+	return strings.TrimSpace(s)
 }
 
 func announces(line string) bool {
+	if line == "" || strings.IndexByte("gTSs[", line[0]) < 0 {
+		return false
+	}
 	for _, a := range announcements {
 		if strings.HasPrefix(line, a) {
 			return true

@@ -26,6 +26,9 @@ func leadingType(message string) (typ, rest string) {
 }
 
 func withoutPreamble(s string) string {
+	if s == "" || strings.IndexByte("UPFECt(", s[0]) < 0 {
+		return s
+	}
 	for range 3 { // "PHP Fatal error:  Uncaught …" has two
 		for _, p := range preambles {
 			if after, ok := strings.CutPrefix(s, p); ok {
@@ -81,11 +84,17 @@ var endings = []string{
 // of a programming language: its last part is capitalised, and it has a
 // namespace or ends as such names do.
 func isType(s string) bool {
-	s = strings.TrimLeft(s, `*&\`)
+	for s != "" && (s[0] == '*' || s[0] == '&' || s[0] == '\\') {
+		s = s[1:]
+	}
 	if len(s) < 3 || len(s) > 200 || !typeLetters(s) {
 		return false
 	}
-	last := s[strings.LastIndexAny(s, `.:\`)+1:]
+	at := len(s)
+	for at > 0 && s[at-1] != '.' && s[at-1] != ':' && s[at-1] != '\\' {
+		at--
+	}
+	last := s[at:]
 	if last == "" || last[0] < 'A' || last[0] > 'Z' {
 		return false
 	}
@@ -102,7 +111,7 @@ func isType(s string) bool {
 
 func typeLetters(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte(`._:\$/`, c) < 0 {
+		if c := s[i]; classes[c]&(letter|digit) == 0 && strings.IndexByte(`._:\$/`, c) < 0 {
 			return false
 		}
 	}

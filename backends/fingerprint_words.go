@@ -26,14 +26,18 @@ var calendar = map[string]bool{
 	"Fri": true, "Sat": true, "Sun": true,
 }
 
-// markOf is the placeholder of a run of letters and digits, "" if it is a word.
+// isKnown reports whether a word with digits is no number, in whatever case.
+func isKnown(s string) bool { return len(s) <= 8 && known[strings.ToLower(s)] }
+
+// markOf is the placeholder of a run of letters and digits that has a digit, "" if
+// it is a word.
 func markOf(s string) string {
 	switch {
 	case allDigits(s):
 		return "<n>"
 	case len(s) > 2 && (strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X")):
 		return "<hex>"
-	case known[strings.ToLower(s)]:
+	case isKnown(s):
 		return ""
 	}
 	if n := turns(s); n > 1 || n > 0 && len(s) >= 16 || len(s) >= 8 && isHash(s) {
@@ -53,8 +57,6 @@ func turns(s string) int {
 	}
 	return n
 }
-
-func isDigitRune(r rune) bool { return r >= '0' && r <= '9' }
 
 func isUUID(s string) bool {
 	if len(s) < 36 || len(s) > 36 && isWord(s[36]) {
@@ -111,29 +113,31 @@ func isTime(s string) bool {
 // isDuration recognises durations such as 1m30s, 250ms and 1.5s.
 func isDuration(s string) bool {
 	for s != "" {
-		rest := strings.TrimLeft(s, "0123456789.")
-		if len(rest) == len(s) {
+		n := 0
+		for n < len(s) && (isDigit(s[n]) || s[n] == '.') {
+			n++
+		}
+		if n == 0 {
 			return false
 		}
-		unit := unitOf(rest)
-		if unit == "" {
+		u := n
+		for u < len(s) && !isDigit(s[u]) && s[u] != '.' {
+			u++
+		}
+		if !isUnit(s[n:u]) {
 			return false
 		}
-		s = rest[len(unit):]
+		s = s[u:]
 	}
 	return true
 }
 
-func unitOf(s string) string {
-	end := strings.IndexAny(s, "0123456789.")
-	if end < 0 {
-		end = len(s)
-	}
-	switch u := s[:end]; u {
+func isUnit(s string) bool {
+	switch s {
 	case "ns", "us", "µs", "μs", "ms", "s", "m", "h", "d", "sec", "secs", "min", "mins", "hrs":
-		return u
+		return true
 	}
-	return ""
+	return false
 }
 
 // isToken recognises long words in Base64, which letters in both cases and
