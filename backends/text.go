@@ -5,25 +5,27 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-	"unique"
 )
 
 // Text is a string that came out of a store: hostile until proven otherwise.
 // Its raw value is hidden. Printing and marshalling it in any way gives the
 // sanitised form, so that no terminal escape, bidirectional override or
-// invisible character reaches a person or a model by accident. Texts are equal
-// (==) if their raw values are.
+// invisible character reaches a person or a model by accident.
 //
-// The value is behind a handle because package fmt calls no method of an
-// unexported field: of such a Text it prints an address.
-type Text struct{ raw unique.Handle[string] }
+// The value is behind a pointer because package fmt calls no method of an
+// unexported field: of such a Text it prints an address. Texts cannot be compared
+// with ==, which would compare addresses too.
+type Text struct {
+	_   [0]func()
+	raw *string
+}
 
 // Hostile wraps a string that a store returned.
 func Hostile(s string) Text {
 	if s == "" {
 		return Text{}
 	}
-	return Text{raw: unique.Make(s)}
+	return Text{raw: &s}
 }
 
 // Raw is the string as the store holds it. Only stores and the gate may call
@@ -32,11 +34,11 @@ func (t Text) Raw() string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.raw.Value()
+	return *t.raw
 }
 
 // IsZero reports whether the store had no such text.
-func (t Text) IsZero() bool { return t == Text{} }
+func (t Text) IsZero() bool { return t.raw == nil }
 
 // String is the sanitised text.
 func (t Text) String() string { return Sanitise(t.Raw()) }
