@@ -126,6 +126,10 @@ type Query struct {
 	AsOf   time.Time // only letters that died up to then; zero means all
 	Bodies bool      // fill Payload.Bytes, Envelope and, where a store digests it, Ref.Digest
 	Want   int       // how many letters the reader is likely to take, 0 for all; more come if it goes on
+	// Fold is for a reader who counts. The letters may come in any order, and have
+	// no more than id, reason, job, attempts made and times of enqueueing and
+	// death. The store may hold a session while the reader works.
+	Fold bool
 }
 
 // Item is one letter to send. N is its position in the plan.

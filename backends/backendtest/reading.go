@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -211,5 +212,34 @@ func target(t testing.TB, b Bench) {
 	}
 	if open(t, b).Can(b.Queue).Effect == "" {
 		t.Errorf("Can does not say what a redrive does")
+	}
+}
+
+// fold: in whatever order, each letter once, with the facts that tell groups apart.
+func fold(t testing.TB, b Bench) {
+	s := open(t, b)
+	made := b.Kill(t, some(5))
+	tell := func(q backends.Query) []string {
+		out := []string{}
+		for _, l := range scan(t, s, q) {
+			out = append(out, fmt.Sprint(l.ID, l.Reason.Message, l.Reason.Code, l.Reason.Stack, l.Reason.Verdict, l.Reason.Source,
+				l.Origin.Job, l.Attempts.Made, l.Times.Enqueued, l.Times.Dead))
+		}
+		slices.Sort(out)
+		return out
+	}
+	if got, want := tell(backends.Query{Queue: b.Queue, Fold: true}), tell(backends.Query{Queue: b.Queue}); !slices.Equal(got, want) {
+		t.Errorf("a fold gives\n%q\na listing\n%q", got, want)
+	}
+	if s.Can(b.Queue).Ordered {
+		limit := find(t, s, b, made)[2].Times.Dead
+		if got, want := tell(backends.Query{Queue: b.Queue, Fold: true, AsOf: limit}), tell(backends.Query{Queue: b.Queue, AsOf: limit}); !slices.Equal(got, want) {
+			t.Errorf("as of the third death a fold gives\n%q\na listing\n%q", got, want)
+		}
+	}
+	for range 20 { // a reader may stop at any letter
+		for range s.Scan(t.Context(), backends.Query{Queue: b.Queue, Fold: true}) {
+			break
+		}
 	}
 }

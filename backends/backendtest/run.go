@@ -15,6 +15,7 @@ func checks() []check {
 		{"as of", asOf},
 		{"ids", ids},
 		{"bodies", bodies},
+		{"fold", fold},
 		{"depth", depth},
 		{"target", target},
 		{"errors", faults},

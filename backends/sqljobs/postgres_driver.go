@@ -102,7 +102,7 @@ func openPostgres(c backends.Config) (backends.Store, error) {
 	if !b.Receipts.none() {
 		s.receipts = b.Receipts
 	}
-	s.overlaps = true
+	s.overlaps, s.streams = true, true
 	return s, nil
 }
 

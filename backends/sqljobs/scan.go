@@ -24,6 +24,12 @@ func (s *Store) Scan(ctx context.Context, q backends.Query) iter.Seq2[*backends.
 			yield(nil, err)
 			return
 		}
+		if q.Fold && s.streams && !m.xmin && !q.Bodies && q.IDs == nil && q.After == "" {
+			if err := s.fold(ctx, m, q.AsOf, yield); err != nil {
+				yield(nil, s.explain(err))
+			}
+			return
+		}
 		sc := &scan{store: s, m: m, q: q}
 		if err := sc.start(ctx); err != nil {
 			yield(nil, s.explain(err))

@@ -26,6 +26,7 @@ type Store struct {
 	makes    bool              // the receipts table is made if it is missing
 	batch    int               // items of one ticket
 	overlaps bool              // two transactions can write at the same time
+	streams  bool              // a long read keeps nobody from writing
 
 	mu     sync.Mutex
 	mapped map[string]*mapping

@@ -1,6 +1,8 @@
 package sqljobs
 
 import (
+	"encoding/binary"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -68,4 +70,36 @@ func epoch(s, unit string) time.Time {
 		return epoch(strconv.FormatInt(whole, 10), unit).Add(time.Duration((f - float64(whole)) * float64(size)))
 	}
 	return time.Time{}
+}
+
+const (
+	timestamptz = "timestamp with time zone"
+	timestamp   = "timestamp without time zone"
+
+	// epoch2000 is the first moment of 2000 in microseconds since 1970.
+	epoch2000 = 946_684_800_000_000
+)
+
+func isTimestamp(typ string) bool { return typ == timestamptz || typ == timestamp }
+
+// wired reads a timestamp as PostgreSQL sends it in binary: microseconds since
+// 2000. It is zero where its text would be no time either: NULL, infinity, and
+// years that have no four digits.
+func (c TimeColumn) wired(raw []byte, typ string) time.Time {
+	if len(raw) != 8 {
+		return time.Time{}
+	}
+	us := int64(binary.BigEndian.Uint64(raw))
+	t := time.UnixMicro(us + epoch2000).UTC()
+	if us == math.MaxInt64 || us == math.MinInt64 || t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	if typ == timestamptz {
+		return t
+	}
+	loc, ok := zone(c.TZ)
+	if !ok {
+		return time.Time{}
+	}
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), loc).UTC()
 }

@@ -110,7 +110,7 @@ func (c *call) resolve(ctx context.Context, t *target, ch *choice, most int) (mo
 		if err != nil {
 			return 0, storeRefusal(t.q.Name, err)
 		}
-		switch v := t.look(c.pol, d, false); {
+		switch v := t.glance(d, false); {
 		case v.group != ch.group:
 		case len(ch.ids) < most:
 			ch.ids = append(ch.ids, d.ID)

@@ -30,7 +30,7 @@ func (c *call) learn(ctx context.Context, t *target, ids []string, groups ...str
 	if k.replays, err = c.st.ledger.Replays(ctx, t.at.Letters(), ids); err != nil {
 		return k, err
 	}
-	if !needsQuiet(t.q) || !t.store.Can(t.q.Name).Ordered {
+	if !needsQuiet(t.q) || !t.can.Ordered {
 		return k, nil
 	}
 	wanted := map[string]bool{}
@@ -39,7 +39,7 @@ func (c *call) learn(ctx context.Context, t *target, ids []string, groups ...str
 	}
 	if len(wanted) == 0 {
 		err = c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
-			v := t.look(c.pol, d, false)
+			v := t.glance(d, false)
 			wanted[v.group] = true
 			return nil
 		}, func(string) {})
@@ -91,7 +91,7 @@ func (c *call) arrivals(ctx context.Context, t *target, groups map[string]bool) 
 		if err != nil {
 			return nil, storeRefusal(t.q.Name, err)
 		}
-		if v := t.look(c.pol, d, false); groups[v.group] {
+		if v := t.glance(d, false); groups[v.group] {
 			if _, ok := found[v.group]; !ok {
 				found[v.group] = d.Times.Dead.Add(lag)
 			}

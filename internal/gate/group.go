@@ -72,7 +72,7 @@ func (l listing) args() []audit.Arg {
 
 // fits refuses what a queue without times of death cannot answer.
 func (l listing) fits(t *target) error {
-	if !t.store.Can(t.q.Name).Ordered && (!l.m.since.IsZero() || !l.m.until.IsZero()) {
+	if !t.can.Ordered && (!l.m.since.IsZero() || !l.m.until.IsZero()) {
 		return refuse(CodeBadArgument, "%s keeps no time of death, so `filter.since` and `filter.until` cannot be answered. Leave them out.", t.q.Name)
 	}
 	return nil
@@ -84,7 +84,13 @@ type tally struct {
 	label       string
 	first, last time.Time
 	newest      backends.DeadLetter // the fields that a policy judges by
-	view        seen
+	job         string              // the newest one's
+	sample      []sampled           // newest first
+}
+
+type sampled struct {
+	id   string
+	died time.Time
 }
 
 func (c *call) group(ctx context.Context, queue string, l listing) (*GroupResult, error) {
@@ -121,7 +127,7 @@ func (c *call) group(ctx context.Context, queue string, l listing) (*GroupResult
 // A copy that lags does not show yet what died a moment ago; where nobody can
 // tell since when, the newest death that it shows is the time.
 func (c *call) asOf(ctx context.Context, t *target, asked time.Time) (time.Time, error) {
-	if !t.store.Can(t.q.Name).Ordered {
+	if !t.can.Ordered {
 		if !asked.IsZero() {
 			return asked, refuse(CodeBadArgument, "%s keeps no time of death, so nothing can be cut off at a time. Leave `as_of` out; letters are named by `ids`.", t.q.Name)
 		}
@@ -156,15 +162,19 @@ func (c *call) tally(ctx context.Context, t *target, l listing, res *GroupResult
 	if l.detailed {
 		samples = moreIDs
 	}
-	q := backends.Query{Queue: t.q.Name, AsOf: l.asOf, Bodies: t.needsBody()}
+	// A listing that ends at a time is read in order, up to there.
+	q := backends.Query{Queue: t.q.Name, AsOf: l.asOf, Bodies: t.needsBody(), Fold: l.m.since.IsZero()}
 	for d, err := range t.store.Scan(ctx, q) {
 		if err != nil {
 			return nil, storeRefusal(t.q.Name, err)
 		}
 		res.Scanned++
-		v := t.look(c.pol, d, false)
+		v := t.glance(d, false)
+		if l.m.f.ErrorClass != "" {
+			v.class, v.shown = classify(c.pol, d)
+		}
 		if !l.m.match(d, &v) {
-			if l.m.past(d) {
+			if !q.Fold && l.m.past(d) {
 				break
 			}
 			continue
@@ -175,32 +185,43 @@ func (c *call) tally(ctx context.Context, t *target, l listing, res *GroupResult
 				res.OtherSum++
 				continue
 			}
-			g = newTally(d, v)
+			g = &tally{label: v.label}
+			g.Group = v.group
 			byID[v.group] = g
 			groups = append(groups, g)
 		}
-		g.add(d, samples)
+		g.add(d, v.job, samples)
 	}
 	return groups, nil
 }
 
-func newTally(d *backends.DeadLetter, v seen) *tally {
-	g := &tally{label: v.label, last: d.Times.Dead, newest: *d}
-	g.Group, g.Class, g.Code = v.group, v.class, v.shown
-	// What is borrowed, or large and not needed to decide, is not kept.
-	g.newest.Payload.Bytes, g.newest.Envelope, g.newest.Attributes, g.newest.Reason.Stack = nil, nil, nil, backends.Text{}
-	g.view = seen{group: v.group, job: v.job}
-	return g
-}
-
-func (g *tally) add(d *backends.DeadLetter, most int) {
+// add counts a letter. They come in any order; of equally old ones the first
+// counts as the newest.
+func (g *tally) add(d *backends.DeadLetter, job string, most int) {
 	g.Count++
-	if !d.Times.Dead.IsZero() {
-		g.first = d.Times.Dead // the scan goes from the newest to the oldest
+	died := d.Times.Dead
+	if g.Count == 1 || died.After(g.newest.Times.Dead) {
+		g.newest, g.job = *d, job
+		// What is borrowed, or large and not needed to decide, is not kept.
+		g.newest.Payload.Bytes, g.newest.Envelope, g.newest.Attributes, g.newest.Reason.Stack = nil, nil, nil, backends.Text{}
 	}
-	if len(g.Sample) < most {
-		g.Sample = append(g.Sample, showID(d.ID))
+	if !died.IsZero() && (g.first.IsZero() || died.Before(g.first)) {
+		g.first = died
 	}
+	if died.After(g.last) {
+		g.last = died
+	}
+	if len(g.sample) == most {
+		if !died.After(g.sample[most-1].died) {
+			return
+		}
+		g.sample = g.sample[:most-1]
+	}
+	at := len(g.sample)
+	for at > 0 && died.After(g.sample[at-1].died) {
+		at--
+	}
+	g.sample = slices.Insert(g.sample, at, sampled{d.ID, died})
 }
 
 func (c *call) groupAnswer(ctx context.Context, t *target, res *GroupResult, groups []*tally) error {
@@ -217,18 +238,22 @@ func (c *call) groupAnswer(ctx context.Context, t *target, res *GroupResult, gro
 	res.Groups = make([]GroupInfo, len(groups))
 	for i, g := range groups {
 		g.N, g.First, g.Last = i+1, stamp(g.first), stamp(g.last)
-		d := t.q.Decide(k.facts(c, &g.newest, &g.view, judged{}))
+		g.Class, g.Code = classify(c.pol, &g.newest)
+		for _, s := range g.sample {
+			g.Sample = append(g.Sample, showID(s.id))
+		}
+		d := t.q.Decide(k.facts(c, &g.newest, &seen{group: g.Group, job: g.job}, judged{}))
 		g.Policy = fmt.Sprintf("%s by %s", d.Effect, d.Rule)
 		label := g.label
-		if g.view.job != "" {
-			label = g.view.job + ": " + label
+		if g.job != "" {
+			label = g.job + ": " + label
 		}
 		text.add(g.N, label)
 		res.Groups[i] = g.GroupInfo
 	}
 	res.Text = text.fenced()
 	res.Next = "Inspect one sample id of a group, then propose a patch or request a redrive for the group with this as_of and max_messages."
-	if !t.store.Can(t.q.Name).Ordered {
+	if !t.can.Ordered {
 		res.Next = "Inspect one sample id of a group, then name letters by `ids`: this queue keeps no time of death, so a group cannot be requested as a whole."
 	}
 	if len(groups) == 0 {

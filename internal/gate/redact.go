@@ -62,12 +62,24 @@ type shownAttr struct{ name, value string }
 // to be hidden, or because the shape of the payload is all that tells groups
 // apart.
 func (t *target) needsBody() bool {
-	return redactor{Redaction: t.q.Redact}.needsBody() || !t.store.Can(t.q.Name).Reasons
+	return redactor{Redaction: t.q.Redact}.needsBody() || !t.can.Reasons
 }
 
-// look makes a letter fit to be shown. The class is judged on the raw text: what
-// the policy forbids must not depend on what it hides.
+// look makes a letter fit to be shown.
 func (t *target) look(p *policy.Policy, d *backends.DeadLetter, reveal bool) seen {
+	v := t.glance(d, reveal)
+	v.class, v.shown = classify(p, d)
+	return v
+}
+
+// classify judges the raw text: what the policy forbids must not depend on what it
+// hides.
+func classify(p *policy.Policy, d *backends.DeadLetter) (class, shown string) {
+	return p.Classify(string(d.Reason.Verdict), d.Reason.Code.Raw(), d.Reason.Message.Raw())
+}
+
+// glance is look without the class, of which patterns take most of the time.
+func (t *target) glance(d *backends.DeadLetter, reveal bool) seen {
 	r := redactor{Redaction: t.q.Redact}
 	if reveal {
 		r = redactor{}
@@ -84,8 +96,7 @@ func (t *target) look(p *policy.Policy, d *backends.DeadLetter, reveal bool) see
 			v.attrs = append(v.attrs, shownAttr{show(a.Name), show(a.Value)})
 		}
 	}
-	v.class, v.shown = p.Classify(string(d.Reason.Verdict), d.Reason.Code.Raw(), d.Reason.Message.Raw())
-	v.group, v.label = backends.Fingerprint(backends.Symptom{
+	v.group, v.label = t.prints.Of(backends.Symptom{
 		Code: v.code, Message: v.message, Stack: v.stack, Queue: t.q.Name, Job: v.job, Shape: t.shape(&v),
 	})
 	return v
@@ -95,7 +106,7 @@ func (t *target) look(p *policy.Policy, d *backends.DeadLetter, reveal bool) see
 // letter without one is grouped by its origin alone: a listing has not read its
 // body, and a letter must be in the same group wherever it is seen.
 func (t *target) shape(v *seen) string {
-	if t.store.Can(t.q.Name).Reasons || len(v.body.data) == 0 {
+	if t.can.Reasons || len(v.body.data) == 0 {
 		return ""
 	}
 	return rawjson.Shape(v.body.data)

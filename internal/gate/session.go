@@ -149,10 +149,13 @@ func (s *session) begin(ctx context.Context, tool, queue string, args ...audit.A
 }
 
 // target is one queue with its store.
+// It is for one goroutine.
 type target struct {
-	q     *policy.Queue
-	store backends.Store
-	at    backends.Target
+	q      *policy.Queue
+	store  backends.Store
+	at     backends.Target
+	can    backends.Can
+	prints backends.Fingerprints
 }
 
 // open finds a queue of the policy and connects to its store.
@@ -169,7 +172,7 @@ func (c *call) open(ctx context.Context, queue string) (*target, error) {
 	if err != nil {
 		return nil, storeRefusal(queue, err)
 	}
-	return &target{q: q, store: store, at: at}, nil
+	return &target{q: q, store: store, at: at, can: store.Can(queue)}, nil
 }
 
 func (s *session) queueNames() []string {

@@ -236,7 +236,7 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 	c := *w.c
 	c.pol = pol
 	c.caller.Kind = w.doc.Requester.Kind
-	t := &target{q: q, store: w.t.store, at: w.t.at}
+	t := &target{q: q, store: w.t.store, at: w.t.at, can: w.t.can}
 	bodies := map[string][]byte{}
 	var ids []string
 	for it, err := range c.st.ledger.Items(ctx, w.row.ID, backends.Claimed) {
