@@ -146,6 +146,12 @@ all_tests() {
   fi
 }
 
+# benchmarks runs each of them once and small, to see that they still work. What
+# they measure so is worth nothing; docs/performance.md tells how to measure.
+benchmarks() {
+  go test -race '-gcflags=modernc.org/...=-d=checkptr=0' -run '^$' -bench . -benchtime 1x -timeout 30m -p 1 . ./internal/gate ./internal/redrive ./internal/audit
+}
+
 command -v go >/dev/null || die "Go is missing: https://go.dev/doc/install"
 work=$(mktemp -d "${TMPDIR:-/tmp}/redrive-test.XXXXXX") || exit 1
 trap cleanup EXIT
@@ -167,6 +173,9 @@ run gofmt formatted
 run "go vet" go vet ./...
 run staticcheck go tool staticcheck ./...
 # Golden files, snapshots and generated docs are compared by the tests themselves.
-if [ $# -gt 0 ]; then run "go test $*" tests "$@"; else run "go test ./..." all_tests; fi
+if [ $# -gt 0 ]; then run "go test $*" tests "$@"; else
+  run "go test ./..." all_tests
+  run benchmarks benchmarks
+fi
 
 [ -z "$failed" ] || die "failed: ${failed#, }"
