@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/redrive-mcp/redrive-mcp/internal/durable/smalldisk"
 )
 
 // world is an application with its job table, and the program beside it.
@@ -47,7 +49,8 @@ func newWorld(t testing.TB, k kind) *world {
 	must(t, err)
 	w := &world{t: t, dir: t.TempDir(), program: path, receipts: k.receipts}
 	disk := filepath.Join(w.dir, "disk")
-	smallDisk(t, disk)
+	must(t, os.Mkdir(disk, 0o700))
+	smalldisk.Over(t, disk, 48<<20/smalldisk.Page)
 	w.state = filepath.Join(disk, "state")
 	w.env = append(os.Environ(), "REDRIVE_POLICY="+w.policyPath(), "GORACE=atexit_sleep_ms=0")
 	backend := "{type: sqlite, file: jobs.db, receipts: none, "
