@@ -60,7 +60,7 @@ var places = map[string]struct{ idle bool }{
 	".": {}, "ledger.db": {}, "ledger.db-wal": {}, "ledger.db-shm": {}, "ledger.db-journal": {},
 	"audit": {}, "audit/lock": {}, "audit/000000000000.jsonl": {}, "audit/reserve": {},
 	"objects": {}, "objects/PLAN": {}, "erasable": {idle: true}, "erasable/PLAN": {idle: true},
-	"run-ID.lock": {}, "go": {}, "stopped": {idle: true},
+	"run-ID.lock": {}, "upgrade.lock": {idle: true}, "go": {}, "stopped": {idle: true},
 }
 
 // In every place of the state folder, everything that does not belong there is

@@ -15,17 +15,40 @@ import (
 // migrate brings the schema to this build's version in one transaction, an older
 // one after a copy of what was there. Where there is nothing to do it takes no
 // lock, so that a process that keeps the ledger locked keeps nobody from looking.
-func (l *Ledger) migrate(ctx context.Context) error {
-	version, err := l.version(ctx, l.write)
-	switch {
-	case err != nil || version == schemaVersion:
-	case version == 0:
-		err = l.upgrade(ctx)
-	default:
-		err = l.copied(ctx, func() error { return l.upgrade(ctx) })
+func (l *Ledger) migrate(ctx context.Context, fresh bool) error {
+	if !fresh {
+		version, err := l.version(ctx, l.write)
+		if err != nil || version == schemaVersion {
+			return wrap("preparing the ledger", err)
+		}
 	}
-	return wrap("preparing the ledger", err)
+	return wrap("preparing the ledger", l.prepared(ctx))
 }
+
+// prepared does so under a lock of its own. A new file is opened under it for the
+// first time: SQLite refuses at once who would wait while another process turns
+// the file over to WAL, because both could wait for each other.
+func (l *Ledger) prepared(ctx context.Context) error {
+	lock, err := l.state.Lock(ctx, "upgrade.lock", upgradeWait)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	version, err := l.version(ctx, l.write)
+	if err != nil || version == schemaVersion {
+		return err
+	}
+	if version > 0 {
+		if err := l.copied(ctx, version); err != nil {
+			return fmt.Errorf("copying the ledger: %w", err)
+		}
+	}
+	return l.upgrade(ctx)
+}
+
+// upgradeWait is how long an upgrade by another process is waited for. It copies
+// the ledger.
+const upgradeWait = time.Minute
 
 func (l *Ledger) version(ctx context.Context, q queryer) (version int, err error) {
 	if err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -70,18 +93,9 @@ func stepsFrom(version int) (steps []string, err error) {
 	return steps, nil
 }
 
-// copied does f after a copy of the ledger is on disk, beside it. One that an
-// upgrade left behind which did not come to its end is made anew.
-func (l *Ledger) copied(ctx context.Context, f func() error) error {
-	lock, err := l.state.Lock(ctx, "upgrade.lock", time.Minute)
-	if err != nil {
-		return err
-	}
-	defer lock.Unlock()
-	version, err := l.version(ctx, l.write)
-	if err != nil || version == schemaVersion {
-		return err
-	}
+// copied puts a copy of the ledger on disk, beside it. One that an upgrade left
+// behind which did not come to its end is made anew.
+func (l *Ledger) copied(ctx context.Context, version int) error {
 	name := fmt.Sprintf("ledger-version-%d.db", version)
 	if err := l.state.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -97,8 +111,5 @@ func (l *Ledger) copied(ctx context.Context, f func() error) error {
 	}
 	// SQLite does not flush such a copy. A crash before this leaves the old
 	// version in its place, so that the copy is made again.
-	if err = errors.Join(err, durable.DataSync(file), l.state.SyncDir()); err != nil {
-		return fmt.Errorf("copying the ledger: %w", err)
-	}
-	return f()
+	return errors.Join(err, durable.DataSync(file), l.state.SyncDir())
 }

@@ -55,7 +55,7 @@ func Open(ctx context.Context, folder *durable.Folder, clock Clock) (l *Ledger, 
 }
 
 func open(ctx context.Context, folder *durable.Folder, clock Clock, wait time.Duration) (l *Ledger, err error) {
-	path, err := prepare(folder)
+	path, fresh, err := prepare(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func open(ctx context.Context, folder *durable.Folder, clock Clock, wait time.Du
 	if l.write, err = connect(path, 1, wait, ""); err != nil {
 		return nil, err
 	}
-	if err = l.migrate(ctx); err != nil {
+	if err = l.migrate(ctx, fresh); err != nil {
 		l.write.Close()
 		return nil, err
 	}
@@ -75,19 +75,24 @@ func open(ctx context.Context, folder *durable.Folder, clock Clock, wait time.Du
 }
 
 // prepare makes the file itself, because SQLite would make it readable by others.
-// SQLite gives its own side files (-wal, -shm) the mode of this one.
-func prepare(folder *durable.Folder) (string, error) {
+// SQLite gives its own side files (-wal, -shm) the mode of this one. fresh reports
+// that nothing is in the file yet.
+func prepare(folder *durable.Folder) (path string, fresh bool, err error) {
 	f, err := folder.OpenFile(FileName, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return "", fmt.Errorf("opening the ledger: %w", err)
+		return "", false, fmt.Errorf("opening the ledger: %w", err)
 	}
-	f.Close()
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", false, fmt.Errorf("opening the ledger: %w", err)
+	}
 	for _, side := range []string{FileName + "-wal", FileName + "-shm", FileName + "-journal"} {
 		if _, err := folder.CheckedPath(side); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("opening the ledger: %w", err)
+			return "", false, fmt.Errorf("opening the ledger: %w", err)
 		}
 	}
-	return folder.CheckedPath(FileName)
+	path, err = folder.CheckedPath(FileName)
+	return path, info.Size() == 0, err
 }
 
 // connect opens a pool. synchronous=FULL makes every commit survive a power

@@ -200,7 +200,7 @@ func TestHold(t *testing.T) {
 	if _, err := state.CheckedPath("run-r-1.lock"); err != nil {
 		t.Error(err)
 	}
-	if names, _ := state.Names(); len(names) != 3 { // ledger.db, -wal, -shm
+	if names, _ := state.Names(); len(names) != 4 { // ledger.db, -wal, -shm, upgrade.lock
 		t.Errorf("files after the end: %v", names)
 	}
 }

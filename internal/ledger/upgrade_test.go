@@ -19,7 +19,7 @@ import (
 func oldFile(t *testing.T) *durable.Folder {
 	t.Helper()
 	state := newState(t)
-	path, err := prepare(state)
+	path, _, err := prepare(state)
 	must(t, err)
 	db, err := connect(path, 1, lockWait, "")
 	must(t, err)
