@@ -48,6 +48,7 @@ var arrows = map[string][]string{
 	"backends": {},
 
 	"internal/durable/smalldisk": {}, // a disk that tests fill
+	"backends/sqs/sqstest":       {}, // servers that tests ask
 
 	"backends/sqljobs":     {"backends"},
 	"backends/backendtest": {"backends"},
@@ -57,7 +58,7 @@ var arrows = map[string][]string{
 // store to stand on, a store needs the suite that proves it, and a test of an
 // upper room looks into the log or the ledger to see what really happened there.
 func testArrow(to string) bool {
-	return to == "backends/backendtest" || to == "backends/sqljobs" || strings.HasPrefix(to, "internal/")
+	return to == "backends/backendtest" || to == "backends/sqljobs" || to == "backends/sqs/sqstest" || strings.HasPrefix(to, "internal/")
 }
 
 // checkImports: arrows point down only.
