@@ -5,10 +5,11 @@
 #   ./testdata/test.sh -run Patch ./policy   arguments go to "go test" instead of ./...
 #
 # It needs Go. What else the tests need, a C compiler for the race detector,
-# PostgreSQL and PgBouncer, it installs as root on Debian and Ubuntu and otherwise
-# asks for. The servers are private, live in a temporary folder and are gone
-# afterwards. To use other throw-away servers, set three variables to a
-# superuser's DSN, a URL, each:
+# PostgreSQL, PgBouncer and npm, it installs as root on Debian and Ubuntu and
+# otherwise asks for; two servers of SQS it takes from npm. The servers are private,
+# live in a temporary folder and are gone afterwards. To use other throw-away
+# servers, set the three variables of PostgreSQL to a superuser's DSN, a URL, each,
+# or the two of SQS to an endpoint each:
 #
 #   REDRIVE_TEST_POSTGRES     a server
 #   REDRIVE_TEST_PG_REPLICA   a streaming replica of it
@@ -16,12 +17,21 @@
 #                             default_pool_size=2 and an auth_query, which finds
 #                             the roles that tests make
 #
+#   REDRIVE_TEST_SQS_LOCAL    local-aws-sqs with its account 123456789012 and without
+#                             emulateQueueCreationLifecycle
+#   REDRIVE_TEST_SQS_FAUX     fauxqs
+#
+# Tests of SQS also ask AWS itself, in queues that they make and delete, if
+# REDRIVE_TEST_SQS_AWS names a region. Only then do the caller's variables AWS_*
+# reach the tests.
+#
 # A missing service is a failure, and so is a skipped test.
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . testdata/services/service.sh
 . testdata/services/postgres.sh
 . testdata/services/pgbouncer.sh
+. testdata/services/sqs.sh
 
 failed="" # the steps that failed, for the last line
 step=""   # process group of the step that runs
@@ -47,6 +57,7 @@ cleanup() {
   bouncer_allow
   replica_stop
   postgres_stop
+  sqs_stop
   # A process that was just killed may still write for a moment.
   rm -rf "$work" 2>/dev/null || { sleep 1; rm -rf "$work"; }
 }
@@ -72,10 +83,10 @@ need_compiler() {
   apt_install gcc libc6-dev || die "installing gcc failed"
 }
 
-# given: the servers are the caller's own. Then all of them are.
+# given NAME...: these servers are the caller's own. Then all of them are.
 given() {
   local name missing="" others=""
-  for name in REDRIVE_TEST_POSTGRES REDRIVE_TEST_PG_REPLICA REDRIVE_TEST_PGBOUNCER; do
+  for name in "$@"; do
     if [ -n "${!name:-}" ]; then others="$others $name"; else missing="$missing $name"; fi
   done
   [ -n "$others" ] || return
@@ -102,6 +113,17 @@ Install it (Debian: apt-get install pgbouncer), or set REDRIVE_TEST_POSTGRES, RE
     bouncer_install || die "installing PgBouncer failed"
   fi
   bouncer_start "$work/bouncer" || die "PgBouncer did not start"
+}
+
+need_sqs() {
+  if ! command -v npm >/dev/null; then
+    can_install || die "the tests need npm and Node, which bring two servers of SQS.
+Install them (Debian: apt-get install npm), or set REDRIVE_TEST_SQS_LOCAL and REDRIVE_TEST_SQS_FAUX; the head of ./testdata/test.sh says to what."
+    echo "installing npm"
+    apt_install npm || die "installing npm failed"
+  fi
+  sqs_install "$work/npm" || die "npm did not install the servers of SQS"
+  sqs_start "$work/sqs" || die "the servers of SQS did not start"
 }
 
 # --- the steps
@@ -162,12 +184,19 @@ chmod 711 "$work" # the servers run as another user and live below
 # Nothing of the caller's surroundings reaches the tests, and what a test that is
 # killed leaves behind goes away with the folder.
 unset "${!PG@}" REDRIVE_POLICY
+if [ -z "${REDRIVE_TEST_SQS_AWS:-}" ]; then
+  unset "${!AWS@}"
+  # Nor do their files and the credentials of the machine, for which a client would
+  # look on the network.
+  export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null AWS_EC2_METADATA_DISABLED=true
+fi
 mkdir "$work/tmp"
 export TMPDIR="$work/tmp"
 
 heading services
 need_compiler
-given || { need_postgres; need_bouncer; }
+given REDRIVE_TEST_POSTGRES REDRIVE_TEST_PG_REPLICA REDRIVE_TEST_PGBOUNCER || { need_postgres; need_bouncer; }
+given REDRIVE_TEST_SQS_LOCAL REDRIVE_TEST_SQS_FAUX || need_sqs
 
 run gofmt formatted
 run "go vet" go vet ./...
