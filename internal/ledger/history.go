@@ -16,14 +16,17 @@ type Replay struct {
 }
 
 // lineage follows a message back through every id that a send gave it. UNION
-// ends the walk where ids come round again.
+// ends the walk where ids come round again. CROSS JOIN keeps SQLite from walking
+// along all that was ever sent from a place instead of the few ids asked about.
 const lineage = `WITH RECURSIVE chain(asked, id) AS (
 		SELECT value, value FROM json_each(?2)
 		UNION
-		SELECT c.asked, i.id FROM chain c JOIN items i ON i.letters = ?1 AND i.new_id = c.id AND i.new_id <> ''
+		SELECT c.asked, i.id FROM chain c CROSS JOIN items i ON i.letters = ?1 AND i.new_id = c.id AND i.new_id <> ''
 	)
-	SELECT c.asked, i.at, i.plan, i.state, i.intended FROM chain c JOIN items i ON i.letters = ?1 AND i.id = c.id
+	SELECT c.asked, i.at, i.plan, i.state, i.intended FROM chain c CROSS JOIN items i ON i.letters = ?1 AND i.id = c.id
 	WHERE i.intended > 0`
+
+const replaysQuery = `SELECT asked, count(*), max(intended) FROM (` + lineage + `) GROUP BY asked`
 
 // Replays counts for each letter how often it, or the message that it came from,
 // was sent or may have been sent.
@@ -32,7 +35,7 @@ func (l *Ledger) Replays(ctx context.Context, letters string, ids []string) (map
 	if err != nil {
 		return nil, err
 	}
-	rows, err := l.read.QueryContext(ctx, `SELECT asked, count(*), max(intended) FROM (`+lineage+`) GROUP BY asked`, letters, string(arg))
+	rows, err := l.read.QueryContext(ctx, replaysQuery, letters, string(arg))
 	if err != nil {
 		return nil, wrap("counting replays", err)
 	}

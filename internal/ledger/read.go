@@ -196,6 +196,8 @@ func scanCounts(rows *sql.Rows) (c Counts, err error) {
 	return c, rows.Err()
 }
 
+const claimsQuery = `SELECT id, plan FROM items WHERE letters = ? AND open = 1 AND id IN (SELECT value FROM json_each(?))`
+
 // Claims tells which plan has each of these letters, if any.
 func (l *Ledger) Claims(ctx context.Context, letters string, ids []string) (map[string]string, error) {
 	return claims(ctx, l.read, letters, ids)
@@ -206,7 +208,7 @@ func claims(ctx context.Context, q queryer, letters string, ids []string) (map[s
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.QueryContext(ctx, `SELECT id, plan FROM items WHERE letters = ? AND open = 1 AND id IN (SELECT value FROM json_each(?))`, letters, string(arg))
+	rows, err := q.QueryContext(ctx, claimsQuery, letters, string(arg))
 	if err != nil {
 		return nil, wrap("looking for claims", err)
 	}
