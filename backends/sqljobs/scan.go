@@ -31,7 +31,7 @@ func (s *Store) Scan(ctx context.Context, q backends.Query) iter.Seq2[*backends.
 			return
 		}
 		sc := &scan{store: s, m: m, q: q}
-		if err := sc.start(ctx); err != nil {
+		if err := sc.start(); err != nil {
 			yield(nil, s.explain(err))
 			return
 		}
@@ -48,12 +48,13 @@ type scan struct {
 	q     backends.Query
 	ids   [][]value
 	asked map[string]bool
+	probe bool // an id may be none of this table
 	after []value
 	limit int // rows of the next page
 	most  int // rows of a page, fewer where rows are large
 }
 
-func (sc *scan) start(ctx context.Context) error {
+func (sc *scan) start() error {
 	sc.most = headPage
 	if sc.q.Bodies {
 		sc.most = bodyPage
@@ -78,9 +79,14 @@ func (sc *scan) start(ctx context.Context) error {
 	for _, id := range sc.q.IDs {
 		sc.asked[id] = true
 	}
-	var err error
-	sc.ids, err = sc.store.possible(ctx, look, sc.m, sc.q.IDs)
-	return err
+	sc.ids, sc.probe = sc.m.spelled(sc.q.IDs), true
+	// What is named comes in one page: to find it again for each page costs more
+	// than to read it.
+	if sc.q.Want == 0 {
+		sc.most = headPage
+		sc.limit = min(len(sc.ids)+1, headPage)
+	}
+	return nil
 }
 
 func badPosition(cause error) error {
@@ -89,13 +95,16 @@ func badPosition(cause error) error {
 }
 
 func (sc *scan) run(ctx context.Context, yield func(*backends.DeadLetter, error) bool) error {
-	if sc.q.IDs != nil && len(sc.ids) == 0 {
-		return nil
-	}
-	for {
+	for sc.q.IDs == nil || len(sc.ids) > 0 {
 		rows, more, err := sc.page(ctx)
+		if sc.probe && err != nil && sc.store.engine.fault(err).badInput {
+			if err := sc.sieve(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
-			return err
+			return sc.misplaced(err)
 		}
 		for _, row := range rows {
 			l := sc.m.letter(row, sc.q.Bodies)
@@ -108,6 +117,23 @@ func (sc *scan) run(ctx context.Context, yield func(*backends.DeadLetter, error)
 		}
 		sc.after = sc.m.key(rows[len(rows)-1])
 	}
+	return nil
+}
+
+// sieve leaves out ids that cannot be ids of this table.
+func (sc *scan) sieve(ctx context.Context) (err error) {
+	sc.probe = false
+	sc.ids, err = sc.store.possible(ctx, look, sc.m, sc.q.IDs)
+	return err
+}
+
+// misplaced explains a value that the database does not take: it can only be of
+// the position by now.
+func (sc *scan) misplaced(err error) error {
+	if sc.q.After != "" && sc.store.engine.fault(err).badInput {
+		return badPosition(err)
+	}
+	return err
 }
 
 // wanted compares the id that came back with those asked for: the database
@@ -142,9 +168,6 @@ func (sc *scan) page(ctx context.Context) (rows [][]value, more bool, err error)
 			return nil
 		})
 	})
-	if err != nil && sc.q.After != "" && sc.store.engine.fault(err).badInput {
-		return nil, false, badPosition(err)
-	}
 	more = len(rows) == sc.limit || size >= pageBytes
 	if size >= pageBytes {
 		sc.most = len(rows)
@@ -157,13 +180,18 @@ func (sc *scan) page(ctx context.Context) (rows [][]value, more bool, err error)
 // database itself says which: it converts each to its column's type, and a
 // list with a bad one among them is halved until the bad one stands alone.
 func (s *Store) possible(ctx context.Context, p purpose, m *mapping, ids []string) ([][]value, error) {
+	return s.halve(ctx, p, m, m.spelled(ids))
+}
+
+// spelled are the ids that are spelled as this table's are.
+func (m *mapping) spelled(ids []string) [][]value {
 	out := make([][]value, 0, len(ids))
 	for _, id := range ids {
 		if vs, ok := idValues(id, m.idBlobs); ok {
 			out = append(out, vs)
 		}
 	}
-	return s.halve(ctx, p, m, out)
+	return out
 }
 
 func (s *Store) halve(ctx context.Context, p purpose, m *mapping, ids [][]value) ([][]value, error) {
