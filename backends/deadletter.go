@@ -15,6 +15,9 @@ type DeadLetter struct {
 	// Attributes are further fields that the consumer will see (priority,
 	// tenant, headers …), in the store's order.
 	Attributes []Attribute
+	// ListOnly says in a sentence why the letter cannot be redriven, such as a
+	// record that does not hold the message. Empty: it can.
+	ListOnly string
 	// Expires is when the store's own retention deletes the letter, zero if unknown.
 	Expires time.Time
 	// Envelope is the bytes behind Ref.Digest, filled only if Query.Bodies is set.

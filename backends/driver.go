@@ -1,5 +1,7 @@
 package backends
 
+import "context"
+
 // Driver is one kind of store, as `type:` names it in a policy. The policy
 // decodes its sections strictly into the structs that NewBackend and NewSource
 // return, by their yaml tags; a `doc` tag describes a key in the JSON Schema.
@@ -24,6 +26,8 @@ type Config struct {
 	Env func(name string) (string, bool)
 	// Folder is the folder of the policy file, for relative file names.
 	Folder string
+	// Snapshots opens what keeps letters as they were seen, for a Looker.
+	Snapshots func(context.Context) (Snapshots, error)
 }
 
 // ConfigError is a fault in one key of a backend or a source.

@@ -52,7 +52,8 @@ type Lagging interface {
 type Can struct {
 	Random       bool // single letters can be fetched by id
 	Atomic       bool // the send and the removal of the dead copy are one step
-	Ordered      bool // letters have a time of death, so "up to now" can be asked
+	Ordered      bool // "up to now" can be asked: what comes later can be told from what was there
+	Dated        bool // letters have a time of death
 	LookingCosts bool // looking changes the letter (a receive count)
 	Reasons      bool // letters have a reason; without one the payload's shape tells groups apart
 	Batch        int  // the largest number of items that one ticket covers

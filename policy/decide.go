@@ -18,8 +18,9 @@ type Facts struct {
 	Died               time.Time
 	LastArrival        time.Time // newest death in its error group
 	LastArrivalKnown   bool
-	Patched            bool // a JSON value that is not hidden differs from the original
-	SetsHidden         bool // a value that redact hides is set; whether it differs is not known
+	Patched            bool   // a JSON value that is not hidden differs from the original
+	ListOnly           string // why the store can never send it, in a sentence; empty: it can
+	SetsHidden         bool   // a value that redact hides is set; whether it differs is not known
 }
 
 // Decision is what the policy says about one message.
@@ -69,6 +70,10 @@ func (q *Queue) Decide(f Facts) Decision {
 
 func (q *Queue) decide(s subject) Decision {
 	d := Decision{Class: s.class, Code: s.shown, Checks: q.check(s)}
+	if s.ListOnly != "" {
+		d.Effect, d.Rule, d.Why = Never, q.Name+": list only", s.ListOnly
+		return d
+	}
 	// What would be direct without a patch, or but for a fact that nobody knows, is
 	// held by a freeze even where these alone would leave it to a person.
 	mayBeDirect := q.choose(&d)

@@ -35,6 +35,8 @@ func TestDecide(t *testing.T) {
 			"Propose a patch for /currency or /customer/email, or leave it for a person."},
 		{"poison patched", "orders", func(f *policy.Facts) { f.Message, f.Patched = "moov atom not found", true }, policy.EffectApproval, "orders: approval",
 			"no rule matched", "A person decides: 1 of oncall."},
+		{"list only", "orders", func(f *policy.Facts) { f.ListOnly = "the record does not hold the message" }, policy.Never, "orders: list only",
+			"the record does not hold the message", "Leave it for a person."},
 		{"both classes", "orders", func(f *policy.Facts) { f.Message += " moov atom not found" }, policy.Never, "poison of orders", "", ""},
 		{"store says permanent", "orders", func(f *policy.Facts) { f.Verdict = "permanent" }, policy.Never, "poison of orders",
 			"the error is permanent and the message is not patched", ""},

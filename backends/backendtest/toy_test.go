@@ -107,7 +107,7 @@ type toyStore struct{ *toy }
 func (s toyStore) is(l lie) bool { return s.lie == l }
 
 func (s toyStore) Can(string) backends.Can {
-	return backends.Can{Random: true, Atomic: true, Ordered: true, Batch: 500, CountCap: 1000, Effect: "the row is queued again"}
+	return backends.Can{Random: true, Atomic: true, Ordered: true, Dated: true, Batch: 500, CountCap: 1000, Effect: "the row is queued again"}
 }
 
 func (s toyStore) Target(context.Context, string) (backends.Target, error) {

@@ -35,7 +35,7 @@ type Store struct {
 // Can states what the policy alone decides.
 func (s *Store) Can(queue string) backends.Can {
 	can := backends.Can{
-		Random: true, Atomic: true, Ordered: s.jobs.DeadAt.Column != "", Reasons: s.jobs.Error.Column != "",
+		Random: true, Atomic: true, Ordered: s.jobs.DeadAt.Column != "", Dated: s.jobs.DeadAt.Column != "", Reasons: s.jobs.Error.Column != "",
 		Batch: s.batch, CountCap: countCap, Effect: s.effect(), Where: s.jobs.places(),
 	}
 	if s.receipts == nil {

@@ -30,7 +30,7 @@ func (c *call) learn(ctx context.Context, t *target, ids []string, groups ...str
 	if k.replays, err = c.st.ledger.Replays(ctx, t.at.Letters(), ids); err != nil {
 		return k, err
 	}
-	if !needsQuiet(t.q) || !t.can.Ordered {
+	if !needsQuiet(t.q) || !t.can.Dated {
 		return k, nil
 	}
 	wanted := map[string]bool{}
@@ -115,6 +115,7 @@ func (k known) facts(c *call, d *backends.DeadLetter, v *seen, j judged) policy.
 		Attempts: d.Attempts.Made,
 		Replays:  k.replays[d.ID].Count,
 		Died:     d.Times.Dead,
+		ListOnly: d.ListOnly,
 		Patched:  j.mends, SetsHidden: j.sets,
 		// Only where ids are the store's own and stay is the count complete.
 		ReplaysKnown: true,

@@ -72,7 +72,7 @@ func (l listing) args() []audit.Arg {
 
 // fits refuses what a queue without times of death cannot answer.
 func (l listing) fits(t *target) error {
-	if !t.can.Ordered && (!l.m.since.IsZero() || !l.m.until.IsZero()) {
+	if !t.can.Dated && (!l.m.since.IsZero() || !l.m.until.IsZero()) {
 		return refuse(CodeBadArgument, "%s keeps no time of death, so `filter.since` and `filter.until` cannot be answered. Leave them out.", t.q.Name)
 	}
 	return nil
