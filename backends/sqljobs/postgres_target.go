@@ -49,11 +49,38 @@ func (e *postgres) locate(ctx context.Context, p purpose, m *mapping, target *ba
 		return err
 	}
 	defer t.rollback()
-	s := e.dialect().stmt(`WITH RECURSIVE held AS (
-			SELECT c.oid, c.relkind, c.relhassubclass, true AS itself FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = `)
-	s.add(s.bind(textValue(m.cat.schema)), " AND c.relname = ", s.bind(textValue(m.cat.name)))
-	s.add(` UNION
+	at := strings.SplitN(t.(*postgresTx).at, "/", 3)
+	target.Store = "postgres:" + at[0] + "/" + at[1]
+	target.Place = at[2] + "/" + m.cat.schema + "." + m.cat.name
+	target.Holds = nil
+	// Most tables hold nobody's rows but their own, and to ask for all of that
+	// takes the server longer than all the rest.
+	holds := false
+	err = t.query(ctx, m.itself("1").add(" AND (c.relkind = 'v' OR c.relhassubclass)"), func([]value) error {
+		holds = true
+		return nil
+	})
+	if err != nil || !holds {
+		return err
+	}
+	return t.query(ctx, m.held(), func(row []value) error {
+		target.Holds = append(target.Holds, at[2]+"/"+row[0].String()+"."+row[1].String())
+		return nil
+	})
+}
+
+// itself selects from the table's row in the catalog.
+func (m *mapping) itself(columns string) *stmt {
+	s := m.d.stmt("SELECT ").add(columns, " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ")
+	return s.add(s.bind(textValue(m.cat.schema)), " AND c.relname = ", s.bind(textValue(m.cat.name)))
+}
+
+// held names the relations under a view or a table.
+func (m *mapping) held() *stmt {
+	itself := m.itself("c.oid, c.relkind, c.relhassubclass, true AS itself")
+	s := m.d.stmt("WITH RECURSIVE held AS (").add(itself.String())
+	s.args = itself.args
+	return s.add(` UNION
 			SELECT c.oid, c.relkind, c.relhassubclass, false FROM held h CROSS JOIN LATERAL (
 				SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits i WHERE h.relhassubclass AND i.inhparent = h.oid
 				UNION
@@ -64,14 +91,6 @@ func (e *postgres) locate(ctx context.Context, p purpose, m *mapping, target *ba
 		SELECT n.nspname, c.relname
 		FROM held h JOIN pg_catalog.pg_class c ON c.oid = h.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE NOT h.itself AND h.relkind IN ('r', 'p', 'v', 'f') ORDER BY n.nspname, c.relname`)
-	at := strings.SplitN(t.(*postgresTx).at, "/", 3)
-	database := at[2]
-	target.Store = "postgres:" + at[0] + "/" + at[1]
-	target.Place = database + "/" + m.cat.schema + "." + m.cat.name
-	return t.query(ctx, s, func(row []value) error {
-		target.Holds = append(target.Holds, database+"/"+row[0].String()+"."+row[1].String())
-		return nil
-	})
 }
 
 // lag is how long ago a replica was surely complete. Where all that it received

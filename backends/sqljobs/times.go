@@ -26,7 +26,7 @@ func zone(name string) (*time.Location, bool) {
 // own functions write it (https://www.sqlite.org/lang_datefunc.html). Go
 // accepts a fraction of a second wherever seconds stand.
 var (
-	withZone    = [...]string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05-07", "2006-01-02 15:04:05 -0700 MST"}
+	withZone    = [...]string{time.RFC3339, "2006-01-02 15:04:05-07", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700 MST"}
 	withoutZone = [...]string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly}
 )
 
@@ -38,6 +38,10 @@ func (c TimeColumn) at(v value) time.Time {
 	}
 	s := string(v.bytes)
 	for _, layout := range withZone {
+		const between = len(time.DateOnly) // day and hour: a failure costs more than a reading
+		if len(s) <= between || s[between] != layout[between] {
+			continue
+		}
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC()
 		}
