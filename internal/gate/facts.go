@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -16,18 +17,18 @@ const maxQuietScan = 200_000
 // known is what the gate knows about letters beside what the store says.
 type known struct {
 	now      time.Time
-	replays  map[string]ledger.Replay
-	arrivals map[string]time.Time // newest death by group; nil: not asked
+	replays  map[string]ledger.Replay // nil: not asked
+	arrivals map[string]time.Time     // newest death by group; nil: not asked
 }
 
-// learn asks the ledger about letters and, where a rule needs it, the store
-// about the newest arrival in their groups. Where no group is named it looks
-// which ones they are of.
+// learn asks, where a rule or a limit needs it, the ledger about letters and the
+// store about the newest arrival in their groups. Where no group is named it
+// looks which ones they are of.
 func (c *call) learn(ctx context.Context, t *target, ids []string, groups ...string) (known, error) {
 	now, _ := c.st.ledger.Now()
 	k := known{now: now}
 	var err error
-	if k.replays, err = c.st.ledger.Replays(ctx, t.at.Letters(), ids); err != nil {
+	if k.replays, err = c.replays(ctx, t, ids); err != nil {
 		return k, err
 	}
 	if !needsQuiet(t.q) || !t.can.Dated {
@@ -48,6 +49,22 @@ func (c *call) learn(ctx context.Context, t *target, ids []string, groups ...str
 		k.arrivals, err = c.arrivals(ctx, t, wanted)
 	}
 	return k, err
+}
+
+// replays counts how often letters were sent before; nil where nothing in the
+// policy of the queue depends on it.
+func (c *call) replays(ctx context.Context, t *target, ids []string) (map[string]ledger.Replay, error) {
+	if !needsReplays(t.q) {
+		return nil, nil
+	}
+	return c.st.ledger.Replays(ctx, t.at.Letters(), ids)
+}
+
+func needsReplays(q *policy.Queue) bool {
+	limited := func(l policy.Limits) bool { return l.PerMessage > 0 || l.Cooldown > 0 }
+	return limited(q.Limits) || slices.ContainsFunc(q.Rules, func(r *policy.Rule) bool {
+		return r.When.Replays != nil || limited(r.Limits)
+	})
 }
 
 func needsQuiet(q *policy.Queue) bool {
@@ -118,7 +135,7 @@ func (k known) facts(c *call, d *backends.DeadLetter, v *seen, j judged) policy.
 		ListOnly: d.ListOnly,
 		Patched:  j.mends, SetsHidden: j.sets,
 		// Only where ids are the store's own and stay is the count complete.
-		ReplaysKnown: true,
+		ReplaysKnown: k.replays != nil,
 	}
 	f.LastArrival, f.LastArrivalKnown = k.arrivals[v.group]
 	return f

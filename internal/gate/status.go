@@ -140,13 +140,13 @@ func (c *call) nextStep(row ledger.Plan, res RequestResult) string {
 // itemOutcomes names the messages that need a look; detailed names all, up to
 // the bound.
 func (c *call) itemOutcomes(ctx context.Context, row ledger.Plan, detailed bool) (out []ItemOutcome, err error) {
-	for it, err := range c.st.ledger.Items(ctx, row.ID) {
+	states := []backends.State{backends.Intended, backends.Sent, backends.Skipped, backends.Failed, backends.Doubtful}
+	if detailed {
+		states = nil
+	}
+	for it, err := range c.st.ledger.Items(ctx, row.ID, states...) {
 		if err != nil {
 			return nil, err
-		}
-		plain := it.State == backends.Done || it.State == backends.Claimed
-		if plain && !detailed {
-			continue
 		}
 		if len(out) == maxItemsShown {
 			break

@@ -75,7 +75,7 @@ func (c *call) weighSome(ctx context.Context, d *draft, ids []string, room int) 
 	if d.denied, err = c.st.ledger.Denials(ctx, letters, ids); err != nil {
 		return err
 	}
-	if d.k.replays, err = c.st.ledger.Replays(ctx, letters, ids); err != nil {
+	if d.k.replays, err = c.replays(ctx, d.t, ids); err != nil {
 		return err
 	}
 	var found []weighed // by place, no more than there is room for
