@@ -17,6 +17,9 @@ const snsStore = new SnsStore();
 const s3Store = new S3Store();
 const disk = new PersistenceManager(folder);
 disk.db.exec("PRAGMA synchronous = OFF"); // the process is killed, never the machine
+// Its own sets a column to NULL that may not be, and with that loses the message.
+const ready = disk.db.prepare("UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?");
+disk.updateMessageReady = (id) => ready.run(id);
 disk.load(sqsStore, snsStore, s3Store);
 sqsStore.persistence = disk;
 for (const queue of sqsStore.allQueues()) queue.persistence = disk;

@@ -29,7 +29,7 @@ func Client(t testing.TB, endpoint string, change ...func(*sqs.Options)) *sqs.Cl
 		t.Fatalf("configuring a client of SQS: %v", err)
 	}
 	whole := func(o *sqs.Options) { o.HTTPClient = wholeBody{o.HTTPClient} }
-	return sqs.NewFromConfig(cfg, append([]func(*sqs.Options){whole}, change...)...)
+	return sqs.NewFromConfig(cfg, append(change, whole)...)
 }
 
 // wholeBody sends a copy of a request's body. The SDK closes its own as soon as
