@@ -257,7 +257,7 @@ func TestEveryStepOfARun(t *testing.T) {
 	back := []string{ // from a finished run back to one that was not begun
 		`UPDATE plans SET state = 'running', ended = 0, lease = 0`,
 		`UPDATE items SET state = 'intended', open = 1, owed = 0, code = ''`,
-		`UPDATE items SET state = 'claimed', ticket = '', intended = 0; DELETE FROM batches`,
+		`UPDATE items SET state = 'claimed', batch = 0, intended = 0; DELETE FROM batches`,
 		`UPDATE plans SET state = 'approved', run = '', fence = 0`,
 	}
 	logs := []struct{ phase, outcome string }{{"plan", ""}, {"run", ""}, {"intent", ""}, {"outcome", ""}, {"outcome", "done"}}

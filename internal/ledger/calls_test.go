@@ -40,20 +40,20 @@ func (f fact) put(t testing.TB, l *Ledger, id string) {
 		if err := x.insertItems(p, letters(f.ids(id)...)); err != nil {
 			return err
 		}
+		if _, err := x.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) VALUES (?, ?, 'x-A', ?, 3, ?)`, "t-"+id, id, id, micros(start)); err != nil {
+			return err
+		}
 		for n, s := range f.items {
 			open := holdsClaim(s) && (f.state.Open() || s != backends.Claimed)
 			ticket, intended := "", int64(0)
 			if s != backends.Claimed {
 				ticket, intended = "t-"+id, micros(start)
 			}
-			if _, err := x.Exec(`UPDATE items SET state = ?, open = ?, ticket = ?, intended = ? WHERE plan = ? AND n = ?`, string(s), open, ticket, intended, id, n); err != nil {
+			if _, err := x.Exec(`UPDATE items SET state = ?, open = ?, batch = coalesce((SELECT id FROM batches WHERE ticket = ?), 0), intended = ? WHERE plan = ? AND n = ?`, string(s), open, ticket, intended, id, n); err != nil {
 				return err
 			}
 		}
 		if _, err := x.Exec(`UPDATE plans SET state = ?, run = 'x-A', fence = 1, lease = ? WHERE id = ?`, string(f.state), micros(start.Add(time.Minute)), id); err != nil {
-			return err
-		}
-		if _, err := x.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) VALUES (?, ?, 'x-A', ?, 3, ?)`, "t-"+id, id, id, micros(start)); err != nil {
 			return err
 		}
 		for _, person := range []string{"ana", "eve", "luis"} { // each is about to be confirmed
@@ -81,7 +81,7 @@ func dump(t testing.TB, l *Ledger, id string) string {
 	var out strings.Builder
 	for _, q := range []string{
 		`SELECT 'plan', id, state, why, decided, ended, run, fence, lease, deny_until, logged FROM plans WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id`,
-		`SELECT 'item', plan, n, state, open, ticket, code, new_id, intended, at, id || ' ' || owed FROM items WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan, n`,
+		`SELECT 'item', plan, n, state, open, coalesce((SELECT ticket FROM batches WHERE batches.id = batch), ''), code, new_id, intended, at, id || ' ' || owed FROM items WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan, n`,
 		`SELECT 'batch', plan, ticket, run || ' ' || owed, physical, n, at, '', '', '', '' FROM batches WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan, run, n`,
 		`SELECT 'reserved', plan, physical, n, at, '', '', '', '', '', '' FROM reserved WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan`,
 		`SELECT 'decision', plan, person, yes, digest, proof, reason, at, seq, hash, '' FROM decisions WHERE plan >= ?1 AND plan < ?1 || '~' ORDER BY plan, person`,

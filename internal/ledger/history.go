@@ -21,9 +21,9 @@ type Replay struct {
 const lineage = `WITH RECURSIVE chain(asked, id) AS (
 		SELECT value, value FROM json_each(?2)
 		UNION
-		SELECT c.asked, i.id FROM chain c CROSS JOIN items i ON i.letters = ?1 AND i.new_id = c.id AND i.new_id <> ''
+		SELECT c.asked, i.id FROM chain c CROSS JOIN items i ON i.place = ` + placeOf + ` AND i.new_id = c.id AND i.new_id <> ''
 	)
-	SELECT c.asked, i.at, i.plan, i.state, i.intended FROM chain c CROSS JOIN items i ON i.letters = ?1 AND i.id = c.id
+	SELECT c.asked, i.at, i.plan, i.state, i.intended FROM chain c CROSS JOIN items i ON i.place = ` + placeOf + ` AND i.id = c.id
 	WHERE i.intended > 0`
 
 const replaysQuery = `SELECT asked, count(*), max(intended) FROM (` + lineage + `) GROUP BY asked`

@@ -51,7 +51,14 @@ func pack(items []Item) (p packed, rest []Item) {
 	return p, nil
 }
 
+// placeOf is the number of the place that ?1 names; NULL for one of which there
+// was never a plan.
+const placeOf = `(SELECT id FROM places WHERE letters = ?1)`
+
 func (t *txn) insertItems(plan Plan, items []Item) error {
+	if _, err := t.Exec(`INSERT INTO places(letters) VALUES (?) ON CONFLICT DO NOTHING`, plan.Letters); err != nil {
+		return err
+	}
 	for rest := items; len(rest) > 0; {
 		var p packed
 		p, rest = pack(rest)
@@ -62,8 +69,8 @@ func (t *txn) insertItems(plan Plan, items []Item) error {
 		// substr of no bytes is NULL.
 		if _, err := t.Exec(`WITH place(i, start, id, mark) AS (
 				SELECT key, value >> 36, value >> 18 & 262143, value & 262143 FROM json_each(?5))
-			INSERT INTO items(plan, n, letters, id, mark, digest, salt, state, open, at)
-			SELECT ?1, ?4 + i, ?2, coalesce(CAST(substr(?6, start + 1, id) AS TEXT), ''), coalesce(CAST(substr(?6, start + id + 1, mark) AS TEXT), ''),
+			INSERT INTO items(plan, n, place, id, mark, digest, salt, state, open, at)
+			SELECT ?1, ?4 + i, (SELECT id FROM places WHERE letters = ?2), coalesce(CAST(substr(?6, start + 1, id) AS TEXT), ''), coalesce(CAST(substr(?6, start + id + 1, mark) AS TEXT), ''),
 				substr(?7, 32 * i + 1, 32), substr(?8, 32 * i + 1, 32), 'claimed', 1, ?3
 			FROM place`, plan.ID, plan.Letters, t.now, p.first, string(places), p.words, p.digests, p.salts); err != nil {
 			return err

@@ -24,17 +24,24 @@ func (l *Ledger) Intend(ctx context.Context, plan, run string, fence int64, tick
 }
 
 func (t *txn) intend(plan, run, ticket string, ns []int) error {
-	hit, err := t.spread(spansOf(ns), `UPDATE items SET state = 'intended', ticket = ?4, intended = ?5, at = ?5, owed = 0
-		WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND state = 'claimed' AND open = 1`, plan, ticket, t.now)
+	res, err := t.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) SELECT ?1, id, ?2, physical, ?3, ?4 FROM plans WHERE id = ?5`,
+		ticket, run, len(ns), t.now, plan)
+	if err != nil {
+		return err
+	}
+	batch, err := res.LastInsertId()
+	if err != nil {
+		return err
+	}
+	hit, err := t.spread(spansOf(ns), `UPDATE items SET state = 'intended', batch = ?4, intended = ?5, at = ?5, owed = 0
+		WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND state = 'claimed' AND open = 1`, plan, batch, t.now)
 	if err != nil {
 		return err
 	}
 	if hit != len(ns) {
 		return &MoveError{What: fmt.Sprintf("%d of %d items", len(ns)-hit, len(ns)), From: "not claimed", To: "intended"}
 	}
-	_, err = t.Exec(`INSERT INTO batches(ticket, plan, run, physical, n, at) SELECT ?1, id, ?2, physical, ?3, ?4 FROM plans WHERE id = ?5`,
-		ticket, run, len(ns), t.now, plan)
-	return err
+	return nil
 }
 
 // Intended notes the log's record of an intent. Its error is a FenceError if the

@@ -21,7 +21,7 @@ import (
 const FileName = "ledger.db"
 
 // schemaVersion is what this build reads and writes (PRAGMA user_version).
-const schemaVersion = 2
+const schemaVersion = 3
 
 //go:embed schema.sql
 var schema string

@@ -42,7 +42,7 @@ func (l *Ledger) Record(ctx context.Context, plan, run string, fence int64, outc
 
 // own are the outcomes of items that a run has intended and that are still so.
 func (t *txn) own(plan, run string, outcomes []backends.Outcome) (own []backends.Outcome, err error) {
-	rows, err := t.Query(`SELECT i.n FROM items i JOIN batches b ON b.ticket = i.ticket
+	rows, err := t.Query(`SELECT i.n FROM items i JOIN batches b ON b.id = i.batch
 		WHERE i.plan = ? AND b.run = ? AND i.state IN ('intended','sent')`, plan, run)
 	if err != nil {
 		return nil, err
@@ -80,12 +80,12 @@ func (t *txn) record(plan string, k kind, ns []int) error {
 		return err
 	}
 	unsent := k.state == backends.Claimed || k.state == backends.Skipped || k.state == backends.Failed
-	for ticket, n := range intended {
+	for batch, n := range intended {
 		if !unsent || n == 0 {
 			continue
 		}
 		// What was intended and not sent gives its place in the hour's limit back.
-		if _, err := t.Exec(`UPDATE batches SET n = n - ? WHERE ticket = ?`, n, ticket); err != nil {
+		if _, err := t.Exec(`UPDATE batches SET n = n - ? WHERE id = ?`, n, batch); err != nil {
 			return err
 		}
 	}
@@ -101,9 +101,9 @@ func holdsClaim(s backends.State) bool {
 }
 
 // allowed checks every move of a batch against the table, and tells for each
-// ticket how many of its items were intended.
-func (t *txn) allowed(plan string, to backends.State, spans []span, want int) (intended map[string]int, err error) {
-	intended = map[string]int{}
+// batch how many of its items were intended.
+func (t *txn) allowed(plan string, to backends.State, spans []span, want int) (intended map[int64]int, err error) {
+	intended = map[int64]int{}
 	seen := 0
 	for _, s := range spans {
 		n, err := t.allowedSpan(plan, to, s, intended)
@@ -118,25 +118,25 @@ func (t *txn) allowed(plan string, to backends.State, spans []span, want int) (i
 	return intended, nil
 }
 
-func (t *txn) allowedSpan(plan string, to backends.State, s span, intended map[string]int) (seen int, err error) {
-	rows, err := t.Query(`SELECT ticket, state, count(*), sum(intended > 0) FROM items
-		WHERE plan = ? AND n BETWEEN ? AND ? GROUP BY ticket, state`, plan, s.from, s.to)
+func (t *txn) allowedSpan(plan string, to backends.State, s span, intended map[int64]int) (seen int, err error) {
+	rows, err := t.Query(`SELECT batch, state, count(*), sum(intended > 0) FROM items
+		WHERE plan = ? AND n BETWEEN ? AND ? GROUP BY batch, state`, plan, s.from, s.to)
 	if err != nil {
 		return 0, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var ticket string
+		var batch int64
 		var from backends.State
 		var n, sent int
-		if err := rows.Scan(&ticket, &from, &n, &sent); err != nil {
+		if err := rows.Scan(&batch, &from, &n, &sent); err != nil {
 			return 0, err
 		}
 		if to == backends.Intended || !CanMoveItem(from, to) {
 			return 0, &MoveError{What: fmt.Sprintf("%d items of %s", n, plan), From: string(from), To: string(to)}
 		}
 		seen += n
-		intended[ticket] += sent
+		intended[batch] += sent
 	}
 	return seen, rows.Err()
 }

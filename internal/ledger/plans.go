@@ -208,7 +208,7 @@ func ids(items []Item) []string {
 }
 
 func isUnique(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: items.letters")
+	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: items.place")
 }
 
 func wrap(doing string, err error) error {

@@ -90,7 +90,7 @@ func (l *Ledger) Items(ctx context.Context, plan string, states ...backends.Stat
 			yield(Item{}, err)
 			return
 		}
-		rows, err := l.read.QueryContext(ctx, `SELECT p.queue, i.n, i.id, i.mark, i.digest, i.salt, i.body, i.body IS NULL, i.state, i.ticket, i.code, i.new_id, i.at
+		rows, err := l.read.QueryContext(ctx, `SELECT p.queue, i.n, i.id, i.mark, i.digest, i.salt, i.body, i.body IS NULL, i.state, iif(i.batch = 0, '', (SELECT ticket FROM batches b WHERE b.id = i.batch)), i.code, i.new_id, i.at
 			FROM items i JOIN plans p ON p.id = i.plan WHERE i.plan = ?1 AND (?2 = '[]' OR i.state IN (SELECT value FROM json_each(?2))) ORDER BY i.n`, plan, string(among))
 		if err != nil {
 			yield(Item{}, wrap("reading the items of "+plan, err))
@@ -196,7 +196,7 @@ func scanCounts(rows *sql.Rows) (c Counts, err error) {
 	return c, rows.Err()
 }
 
-const claimsQuery = `SELECT id, plan FROM items WHERE letters = ? AND open = 1 AND id IN (SELECT value FROM json_each(?))`
+const claimsQuery = `SELECT id, plan FROM items WHERE place = ` + placeOf + ` AND open = 1 AND id IN (SELECT value FROM json_each(?2))`
 
 // Claims tells which plan has each of these letters, if any.
 func (l *Ledger) Claims(ctx context.Context, letters string, ids []string) (map[string]string, error) {
@@ -234,7 +234,7 @@ type Denial struct {
 }
 
 const denialQuery = `SELECT i.id, i.mark, i.body, i.body IS NULL, p.id, p.why, p.deny_until FROM items i CROSS JOIN plans p ON p.id = i.plan
-	WHERE i.open = 0 AND i.intended = 0 AND i.letters = ? AND i.id IN (SELECT value FROM json_each(?)) AND p.deny_until > ? ORDER BY p.deny_until DESC, p.id`
+	WHERE i.open = 0 AND i.intended = 0 AND i.place = ` + placeOf + ` AND i.id IN (SELECT value FROM json_each(?2)) AND p.deny_until > ?3 ORDER BY p.deny_until DESC, p.id`
 
 // Denials are the denials that still hold, by letter, first the one that holds
 // longest.

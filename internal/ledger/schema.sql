@@ -31,11 +31,18 @@ CREATE INDEX plans_untold ON plans(id) WHERE logged = '' OR ended > 0 AND logged
 CREATE INDEX plans_ended ON plans(queue, ended) WHERE ended > 0;
 CREATE UNIQUE INDEX plans_idem ON plans(kind, principal, idem) WHERE idem <> '';
 
+-- Places whose ids are unique, by number: items and their indexes have a row for
+-- each message, and what is long in it is written again at each of its moves.
+CREATE TABLE places (
+  id      INTEGER PRIMARY KEY,
+  letters TEXT NOT NULL UNIQUE
+) STRICT;
+
 -- One row a message of a plan. open = 1 while the claim holds.
 CREATE TABLE items (
   plan     TEXT NOT NULL REFERENCES plans(id),
   n        INTEGER NOT NULL,
-  letters  TEXT NOT NULL,
+  place    INTEGER NOT NULL,         -- of places
   id       TEXT NOT NULL,
   mark     TEXT NOT NULL,
   digest   BLOB NOT NULL,            -- SHA-256 of the envelope
@@ -43,7 +50,7 @@ CREATE TABLE items (
   body     BLOB,                     -- what is sent instead of the stored body
   state    TEXT NOT NULL,
   open     INTEGER NOT NULL,
-  ticket   TEXT NOT NULL DEFAULT '',
+  batch    INTEGER NOT NULL DEFAULT 0, -- of batches, 0 for none yet
   code     TEXT NOT NULL DEFAULT '',
   new_id   TEXT NOT NULL DEFAULT '',
   intended INTEGER NOT NULL DEFAULT 0,
@@ -51,23 +58,24 @@ CREATE TABLE items (
   owed     INTEGER NOT NULL DEFAULT 0, -- 1: the outcome is here and not yet in the log
   PRIMARY KEY (plan, n)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX items_claim ON items(letters, id) WHERE open = 1;
-CREATE INDEX items_history ON items(letters, id) WHERE intended > 0;
-CREATE INDEX items_lineage ON items(letters, new_id) WHERE new_id <> '';
+CREATE UNIQUE INDEX items_claim ON items(place, id) WHERE open = 1;
+CREATE INDEX items_history ON items(place, id) WHERE intended > 0;
+CREATE INDEX items_lineage ON items(place, new_id) WHERE new_id <> '';
 CREATE INDEX items_owed ON items(plan) WHERE owed = 1;
-CREATE INDEX items_released ON items(letters, id) WHERE open = 0 AND intended = 0;
+CREATE INDEX items_released ON items(place, id) WHERE open = 0 AND intended = 0;
 CREATE INDEX items_unknown ON items(plan) WHERE state = 'unknown';
 
 -- One row a ticket: a batch of items that one receipt of the store covers.
 CREATE TABLE batches (
-  ticket    TEXT PRIMARY KEY,
+  id        INTEGER PRIMARY KEY,
+  ticket    TEXT NOT NULL UNIQUE,
   plan      TEXT NOT NULL,
   run       TEXT NOT NULL,
   physical  TEXT NOT NULL,
   n         INTEGER NOT NULL,        -- items that count against the hour's limit
   at        INTEGER NOT NULL,
   owed      INTEGER NOT NULL DEFAULT 0 -- 1: what was sent of it is here and not yet in the log
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX batches_spent ON batches(physical, at);
 CREATE INDEX batches_owed ON batches(plan) WHERE owed = 1;
 

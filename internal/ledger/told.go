@@ -45,7 +45,7 @@ func (t *txn) audited(plan string, outcomes []backends.Outcome, h Head) error {
 		return err
 	}
 	if _, err := t.Exec(`UPDATE batches SET owed = 0 WHERE owed = 1 AND plan = ?1 AND NOT EXISTS (SELECT 1 FROM items i
-		WHERE i.plan = ?1 AND i.ticket = batches.ticket AND i.state = 'done' AND i.n NOT IN (SELECT value FROM json_each(?2)))`, plan, string(told)); err != nil {
+		WHERE i.plan = ?1 AND i.batch = batches.id AND i.state = 'done' AND i.n NOT IN (SELECT value FROM json_each(?2)))`, plan, string(told)); err != nil {
 		return err
 	}
 	return t.setHead(h)
@@ -53,7 +53,7 @@ func (t *txn) audited(plan string, outcomes []backends.Outcome, h Head) error {
 
 // unaudited looks at the items of a plan only if one of its batches owes.
 const unaudited = `SELECT n, state, code, new_id FROM items WHERE plan = ?1 AND owed = 1
-	UNION SELECT i.n, i.state, i.code, i.new_id FROM batches b CROSS JOIN items i ON i.plan = b.plan AND i.ticket = b.ticket
+	UNION SELECT i.n, i.state, i.code, i.new_id FROM batches b CROSS JOIN items i ON i.plan = b.plan AND i.batch = b.id
 		WHERE b.owed = 1 AND b.plan = ?1 AND i.state = 'done'
 	ORDER BY n`
 

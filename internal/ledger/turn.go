@@ -55,7 +55,7 @@ func (t *txn) done(plan, ticket string, ns []int) error {
 		return nil
 	}
 	hit, err := t.spread(spansOf(ns), `UPDATE items SET state = 'done', code = '', open = 0, at = ?5
-		WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND ticket = ?4 AND state = 'intended'`, plan, ticket, t.now)
+		WHERE plan = ?3 AND n BETWEEN ?1 AND ?2 AND batch = (SELECT id FROM batches WHERE ticket = ?4) AND state = 'intended'`, plan, ticket, t.now)
 	if err != nil {
 		return err
 	}

@@ -98,6 +98,15 @@ func TestUpgrade(t *testing.T) {
 			if p, err := l.Get(t.Context(), "r-over"); p.Logged != Done || err != nil {
 				t.Errorf("r-over: %+v, %v", p, err)
 			}
+			for it, err := range l.Items(t.Context(), "r-over") {
+				must(t, err)
+				if it.Ticket != fmt.Sprint("t-", it.N) {
+					t.Errorf("item %d has the ticket %q", it.N, it.Ticket)
+				}
+			}
+			if replays, err := l.Replays(t.Context(), "db/jobs", []string{"id0", "id4"}); len(replays) != 2 || replays["id0"].Count != 1 || err != nil {
+				t.Errorf("replays: %+v, %v", replays, err)
+			}
 			wantUsed(t, l, physical, 0) // long ago
 			must(t, record(t, l, "r-run", outcomes(backends.Done, 4)))
 
