@@ -22,19 +22,17 @@ const patience = 2 * time.Minute
 // A letter that need not have died, only be there, comes sooner by Dead.Send.
 func (p Pair) Die(t testing.TB, letters ...Letter) (ids []string) {
 	t.Helper()
-	visible, inFlight := p.Dead.Count(t)
-	want := visible + inFlight + len(letters)
+	want := p.Dead.Count(t).All() + len(letters)
 	ids = p.Source.Send(t, letters...)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		p.fail(ctx, t)
-		if visible, inFlight := p.Dead.Count(t); visible+inFlight >= want {
+		if p.Dead.Count(t).All() >= want {
 			return ids
 		}
 		if ctx.Err() != nil || t.Failed() {
-			visible, inFlight := p.Source.Count(t)
-			t.Fatalf("%d letters did not die; %d are visible in their source and %d in flight", len(letters), visible, inFlight)
+			t.Fatalf("%d letters did not die; their source holds %+v", len(letters), p.Source.Count(t))
 		}
 	}
 }

@@ -12,20 +12,20 @@ import (
 )
 
 // Drain receives and deletes all that is in the queue, with all attributes, and
-// waits for what is in flight to become visible: a consumer that finishes
-// everything. The order is no one's.
+// waits for what is in flight or delayed to become visible: a consumer that
+// finishes everything. The order is no one's.
 func (q Queue) Drain(t testing.TB) []types.Message {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	all := q.take(ctx, t, senders, 0)
 	for {
-		visible, inFlight := q.Count(t)
-		if visible+inFlight == 0 {
+		left := q.Count(t)
+		if left.All() == 0 {
 			return all
 		}
 		if ctx.Err() != nil || t.Failed() {
-			t.Fatalf("%s of %s does not become empty: %d visible, %d in flight after %d were taken", q.Name, q.Server.Name, visible, inFlight, len(all))
+			t.Fatalf("%s of %s does not become empty: after %d were taken it holds %+v", q.Name, q.Server.Name, len(all), left)
 		}
 		all = append(all, q.take(ctx, t, 1, 1)...)
 	}

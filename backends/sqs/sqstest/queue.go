@@ -56,17 +56,25 @@ func (q Queue) Attributes(t testing.TB) map[string]string {
 	return got.Attributes
 }
 
-// Count is how many messages can be received, and how many are in flight.
-// Messages with a delay are in neither.
-func (q Queue) Count(t testing.TB) (visible, inFlight int) {
+// Count is how many messages are in a queue.
+type Count struct{ Visible, InFlight, Delayed int }
+
+// All is how many there are.
+func (c Count) All() int { return c.Visible + c.InFlight + c.Delayed }
+
+// Count asks how many messages the queue holds. Right after a send they may still
+// be Delayed on local-aws-sqs, for a millisecond.
+func (q Queue) Count(t testing.TB) Count {
 	t.Helper()
 	all := q.Attributes(t)
-	visible, _ = strconv.Atoi(all["ApproximateNumberOfMessages"])
-	inFlight, _ = strconv.Atoi(all["ApproximateNumberOfMessagesNotVisible"])
-	if !q.Server.ExactCounts {
-		visible -= inFlight
+	var c Count
+	for name, n := range map[string]*int{"": &c.Visible, "NotVisible": &c.InFlight, "Delayed": &c.Delayed} {
+		*n, _ = strconv.Atoi(all["ApproximateNumberOfMessages"+name])
 	}
-	return visible, inFlight
+	if !q.Server.ExactCounts {
+		c.Visible -= c.InFlight
+	}
+	return c
 }
 
 // Options says how a pair is to be.

@@ -25,8 +25,8 @@ func TestDie(t *testing.T) {
 					}
 				}
 				ids := p.Die(t, letters...)
-				if visible, inFlight := p.Source.Count(t); visible+inFlight != 0 {
-					t.Errorf("%d are left in the source, %d in flight", visible, inFlight)
+				if left := p.Source.Count(t); left.All() != 0 {
+					t.Errorf("in the source are left %+v", left)
 				}
 				dead := p.Dead.Drain(t)
 				slices.Sort(ids)
