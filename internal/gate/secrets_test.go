@@ -117,7 +117,7 @@ func TestPlantedSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, column := range []string{"plans|bytes", "plans|why", "plans|idem", "plans|same", "decisions|reason", "patches|note", "items|id", "items|mark", "items|code", "items|new_id", "meta|value"} {
+	for _, column := range []string{"frozen|bytes", "plans|why", "plans|idem", "plans|same", "decisions|reason", "patches|note", "items|id", "items|mark", "items|code", "items|new_id", "meta|value"} {
 		tab, col, _ := strings.Cut(column, "|")
 		for _, s := range secrets {
 			if n := h.rows(`SELECT count(*) FROM `+tab+` WHERE instr(CAST(`+col+` AS TEXT), ?) > 0`, s); n > 0 {

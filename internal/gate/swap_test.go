@@ -67,7 +67,7 @@ func TestChangedBetweenTheSteps(t *testing.T) {
 		{"an item's body in the ledger", ledgerRow(`UPDATE items SET body = x'7b7d' WHERE plan = ?`), "halted", "not what the frozen plan binds"},
 		{"an item out of the ledger", ledgerRow(`DELETE FROM items WHERE plan = ?`), "void", "has 0 of its 1 items"},
 		{"an item's id in the ledger", ledgerRow(`UPDATE items SET id = '77' WHERE plan = ?`), "halted", "not what the frozen plan binds"},
-		{"the plan's bytes in the ledger", ledgerRow(`UPDATE plans SET bytes = x'7b7d' WHERE id = ?`), "", ""},
+		{"the plan's bytes in the ledger", ledgerRow(`UPDATE frozen SET bytes = x'7b7d' WHERE plan = ?`), "", ""},
 		{"a decision in the ledger", ledgerRow(`UPDATE decisions SET person = 'luis' WHERE plan = ?`), "void", "not in the audit log"},
 	}
 	for _, tc := range cases {

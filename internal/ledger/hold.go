@@ -49,7 +49,7 @@ func (h *Hold) Release() {
 	if h.lock == nil {
 		return
 	}
-	if p, err := h.ledger.Get(context.Background(), h.plan); err == nil && !p.State.Open() {
+	if state, _, err := h.ledger.State(context.Background(), h.plan); err == nil && !state.Open() {
 		h.state.Remove(h.name)
 	}
 	h.lock.Unlock()

@@ -192,9 +192,12 @@ const (
 )
 
 func (t *txn) insertPlan(p Plan) error {
-	_, err := t.Exec(`INSERT INTO plans(id, digest, bytes, queue, letters, physical, mode, state, kind, principal, session, same, idem, created, expires, not_after, decided)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		p.ID, p.Digest, p.Bytes, p.Queue, p.Letters, p.Physical, p.Mode, string(p.State), p.Kind, p.Principal, p.Session,
+	if _, err := t.Exec(`INSERT INTO frozen(plan, bytes) VALUES (?,?)`, p.ID, p.Bytes); err != nil {
+		return err
+	}
+	_, err := t.Exec(`INSERT INTO plans(id, digest, queue, letters, physical, mode, state, kind, principal, session, same, idem, created, expires, not_after, decided)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		p.ID, p.Digest, p.Queue, p.Letters, p.Physical, p.Mode, string(p.State), p.Kind, p.Principal, p.Session,
 		p.Same, p.Idem, micros(p.Created), micros(p.Expires), micros(p.NotAfter), micros(p.Decided))
 	return err
 }

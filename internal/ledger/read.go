@@ -10,7 +10,7 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
 
-const planColumns = `id, digest, bytes, queue, letters, physical, mode, state, why, kind, principal, session, same, idem,
+const planColumns = `id, digest, (SELECT bytes FROM frozen WHERE plan = plans.id), queue, letters, physical, mode, state, why, kind, principal, session, same, idem,
 	created, expires, not_after, decided, ended, run, fence, lease, logged`
 
 // Get finds a plan by its id or by a prefix of at least four characters that

@@ -57,14 +57,14 @@ func TestIDsThatCannotBeKeptAreRefused(t *testing.T) {
 		if err := l.Create(t.Context(), request("r-1"), letters(id), Caps{}); err == nil {
 			t.Errorf("%q was kept as %q", id, allItems(t, l, "r-1")[0].Ref.ID)
 			execSQL(t, l, `DELETE FROM items`)
-			execSQL(t, l, `DELETE FROM plans`)
+			execSQL(t, l, `DELETE FROM plans; DELETE FROM frozen`)
 		}
 		items := letters("fine")
 		items[0].Ref.Mark = id
 		if err := l.Create(t.Context(), request("r-1"), items, Caps{}); err == nil {
 			t.Errorf("the mark %q was kept as %q", id, allItems(t, l, "r-1")[0].Ref.Mark)
 			execSQL(t, l, `DELETE FROM items`)
-			execSQL(t, l, `DELETE FROM plans`)
+			execSQL(t, l, `DELETE FROM plans; DELETE FROM frozen`)
 		}
 	}
 }

@@ -2,7 +2,6 @@
 CREATE TABLE plans (
   id         TEXT PRIMARY KEY,
   digest     TEXT NOT NULL UNIQUE,
-  bytes      BLOB NOT NULL,
   queue      TEXT NOT NULL,
   letters    TEXT NOT NULL,          -- the place whose ids are unique
   physical   TEXT NOT NULL,          -- the physical queue, on which limits are counted
@@ -30,6 +29,13 @@ CREATE INDEX plans_denied ON plans(deny_until) WHERE deny_until > 0;
 CREATE INDEX plans_untold ON plans(id) WHERE logged = '' OR ended > 0 AND logged <> state;
 CREATE INDEX plans_ended ON plans(queue, ended) WHERE ended > 0;
 CREATE UNIQUE INDEX plans_idem ON plans(kind, principal, idem) WHERE idem <> '';
+
+-- What a plan says, as it was frozen. It can be long, and what becomes of the plan
+-- is asked and written at every step, so it does not stand in its row.
+CREATE TABLE frozen (
+  plan  TEXT PRIMARY KEY,
+  bytes BLOB NOT NULL
+) STRICT;
 
 -- Places whose ids are unique, by number: items and their indexes have a row for
 -- each message, and what is long in it is written again at each of its moves.

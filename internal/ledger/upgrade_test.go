@@ -95,7 +95,7 @@ func TestUpgrade(t *testing.T) {
 					t.Errorf("%s owes %+v", plan, outs)
 				}
 			}
-			if p, err := l.Get(t.Context(), "r-over"); p.Logged != Done || err != nil {
+			if p, err := l.Get(t.Context(), "r-over"); p.Logged != Done || string(p.Bytes) != "\x01" || err != nil {
 				t.Errorf("r-over: %+v, %v", p, err)
 			}
 			for it, err := range l.Items(t.Context(), "r-over") {
