@@ -28,32 +28,36 @@ type Facts struct {
 	ChecksDLQ            bool // a RedrivePolicy that names no queue is refused
 	ChecksHandles        bool // a made-up receipt handle is refused
 	ChecksDelay          bool // DelaySeconds over 900 in an entry is refused
+	GroupBatch           bool // an answer may have several messages of a FIFO group
 	SystemAttributeNames bool // heeds MessageSystemAttributeNames, not only the older AttributeNames
 	SentTimestampKept    bool // on a standard queue, when a message moves to the dead
 	MovesOnReceive       bool // to the dead at the receive after the last one, not as soon as that one's visibility ends
 	ExactCounts          bool // ApproximateNumberOfMessages leaves out what is in flight
 	PurgesAtOnce         bool
+	LongPolls            bool // a receive that waits is answered with the first message, not when its time is up
 	GroupBlocking        bool // a message in flight hides the rest of its FIFO group
+	ChecksGroup          bool // an entry for a FIFO queue without a group is refused alone, not with its batch
+	DedupAfterDelete     bool // a deduplication id is known for five minutes, not only while its message is there
 	ChecksCharacters     bool // a character outside XML's is refused, in its entry alone
-	Persistent           bool // queues outlive a kill
 }
 
 // Neither server does these, so no Fact tells of them: a FIFO message's new
-// deduplication id when it moves to the dead, RedriveAllowPolicy's refusals,
-// IAM, KMS, limits of messages in flight, throttling, and answers that are short,
-// out of order or double. The last five are what Proxy is for.
+// deduplication id when it moves to the dead, ApproximateReceiveCount there,
+// RedriveAllowPolicy's refusals, IAM, KMS, limits of messages in flight,
+// throttling, and answers that are short, out of order or double. Proxy makes
+// those that follow RedriveAllowPolicy.
 
 func local() Server {
 	return Server{Name: "local-aws-sqs", Endpoint: os.Getenv("REDRIVE_TEST_SQS_LOCAL"), Region: "us-east-1", Account: "123456789012", Facts: Facts{
 		MoveTasks: true, ListSources: true, SourceARN: true, TraceHeader: true, FairGroup: true,
-		ChecksDLQ: true, ChecksHandles: true, ChecksDelay: true,
+		ChecksDLQ: true, ChecksHandles: true, ChecksDelay: true, GroupBatch: true,
 	}}
 }
 
 func faux() Server {
 	return Server{Name: "fauxqs", Endpoint: os.Getenv("REDRIVE_TEST_SQS_FAUX"), Region: "us-east-1", Account: "000000000000", Facts: Facts{
-		SystemAttributeNames: true, SentTimestampKept: true, MovesOnReceive: true, ExactCounts: true,
-		PurgesAtOnce: true, GroupBlocking: true, ChecksCharacters: true, Persistent: true,
+		SystemAttributeNames: true, SentTimestampKept: true, MovesOnReceive: true, ExactCounts: true, PurgesAtOnce: true,
+		LongPolls: true, GroupBlocking: true, ChecksGroup: true, DedupAfterDelete: true, ChecksCharacters: true,
 	}}
 }
 
@@ -88,9 +92,9 @@ func AWS(t testing.TB) (Server, bool) {
 	}
 	all := Facts{
 		MoveTasks: true, ListSources: true, SourceARN: true, TraceHeader: true, FairGroup: true,
-		ChecksDLQ: true, ChecksHandles: true, ChecksDelay: true, SystemAttributeNames: true,
-		SentTimestampKept: true, MovesOnReceive: true, ExactCounts: true, GroupBlocking: true,
-		ChecksCharacters: true, Persistent: true,
+		ChecksDLQ: true, ChecksHandles: true, ChecksDelay: true, GroupBatch: true,
+		SystemAttributeNames: true, SentTimestampKept: true, MovesOnReceive: true, ExactCounts: true,
+		LongPolls: true, GroupBlocking: true, ChecksGroup: true, DedupAfterDelete: true, ChecksCharacters: true,
 	}
 	return Server{Name: "AWS", Region: region, Facts: all}, true
 }
