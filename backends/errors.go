@@ -10,6 +10,7 @@ type Code string
 
 const (
 	Gone        Code = "gone"         // no dead letter has this id
+	NotFound    Code = "not_found"    // it was not found now, and may still be there
 	Changed     Code = "changed"      // something differs from what was planned
 	Busy        Code = "busy"         // a worker or another session holds it
 	Conflict    Code = "conflict"     // an equal job is already queued
@@ -28,6 +29,7 @@ const (
 // Sentences are what a person or an agent is told about a code of an item.
 var sentences = map[Code]string{
 	Gone:     "it is no longer among the dead letters",
+	NotFound: "it was not found now: somebody else may hold it, or it is gone; look again with refresh",
 	Changed:  "it changed since it was looked at; inspect it again",
 	Busy:     "another session holds it; try again in a minute",
 	Conflict: "an equal job is already queued",

@@ -173,7 +173,7 @@ func fits(t *testing.T, at string, typ reflect.Type, s map[string]any) {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	if typ == reflect.TypeFor[gate.RawJSON]() {
+	if typ == reflect.TypeFor[gate.RawJSON]() || typ == reflect.TypeFor[gate.LookInfo]() { // left open, to save room
 		return
 	}
 	want := map[reflect.Kind]string{

@@ -5,10 +5,10 @@ import "github.com/redrive-mcp/redrive-mcp/internal/gate"
 var listQueues = tool{
 	name:  "list_queues",
 	title: "List queues",
-	description: "Start here. Lists your queues: dead letters, oldest and newest, when retention deletes the first, open requests, " +
+	description: "Start here. Lists your queues: dead letters, oldest, newest, first expiry, open requests, " +
 		"and what the policy lets you do: `redrive` is direct (you may), approval (a person decides), never, or depends " +
-		"(rules decide letter by letter); `limits` of direct; `patch`: the paths a patch may change. " +
-		"response_format detailed adds the rules in words. Next: group_dead_letters.",
+		"(rules decide letter by letter); `limits` of direct; `patch`: what a patch may change. " +
+		"response_format detailed adds the rules. Next: group_dead_letters.",
 	input: `{` + closed + `,"properties":{` + formatArg + `}}`,
 	output: `{"type":"object","required":["as_of","queues","next"],"properties":{"as_of":` + str + `,"stopped":` + str +
 		`,"queues":{"type":"array","items":{"type":"object","required":["queue","store","redrive","max_messages","open_requests","pending"],"properties":{` +

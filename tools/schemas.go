@@ -6,24 +6,26 @@ package tools
 const (
 	closed = `"type":"object","additionalProperties":false`
 
-	queueArg  = `"queue":{"type":"string","maxLength":128,"description":"name from list_queues"}`
-	idArg     = `"id":{"type":"string","minLength":1,"maxLength":512}`
-	idsArg    = `"ids":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"string","maxLength":512}}`
-	groupArg  = `"group":{"type":"string","minLength":1,"maxLength":128,"description":"needs as_of and max_messages"}`
-	asOfArg   = `"as_of":{"type":"string","maxLength":64,"description":"as answered; later arrivals are left out"}`
-	mostArg   = `"max_messages":{"type":"integer","minimum":1,"maximum":1000000}`
-	formatArg = `"response_format":{"type":"string","enum":["concise","detailed"]}`
-	filterArg = `"filter":{` + closed + `,"properties":{` +
+	queueArg   = `"queue":{"type":"string","maxLength":128,"description":"name from list_queues"}`
+	idArg      = `"id":{"type":"string","minLength":1,"maxLength":512}`
+	idsArg     = `"ids":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"string","maxLength":512}}`
+	groupArg   = `"group":{"type":"string","minLength":1,"maxLength":128,"description":"needs as_of and max_messages"}`
+	asOfArg    = `"as_of":{"type":"string","maxLength":64,"description":"as answered; later arrivals are left out"}`
+	mostArg    = `"max_messages":{"type":"integer","minimum":1,"maximum":1000000}`
+	refreshArg = `"refresh":{"type":"boolean","description":"look anew (SQS)"}`
+	formatArg  = `"response_format":{"type":"string","enum":["concise","detailed"]}`
+	filterArg  = `"filter":{` + closed + `,"properties":{` +
 		`"error_contains":{"type":"string","maxLength":500},` +
 		`"error_class":{"type":"string","enum":["permanent","transient","not_failed","unknown"]},` +
 		`"job":{"type":"string","maxLength":500},` +
-		`"since":{"type":"string","maxLength":64,"description":"RFC 3339, time of death"},` +
+		`"since":{"type":"string","maxLength":64,"description":"RFC 3339, death"},` +
 		`"until":{"type":"string","maxLength":64},` +
 		`"min_attempts":{"type":"integer","minimum":0,"maximum":1000000},` +
 		`"group":{"type":"string","maxLength":128}}}`
 
 	str     = `{"type":"string"}`
 	num     = `{"type":"integer"}`
+	object  = `{"type":"object"}`
 	boolean = `{"type":"boolean"}`
 	strs    = `{"type":"array","items":` + str + `}`
 )

@@ -35,6 +35,8 @@ type lettersFlags struct {
 	id     string
 	reveal bool
 	offset int
+
+	refresh bool
 }
 
 func setupLetters(a *app, f *flag.FlagSet) action {
@@ -52,6 +54,7 @@ func setupLetters(a *app, f *flag.FlagSet) action {
 	f.Func("limit", "at most `N` letters or groups", l.setLimit)
 	f.StringVar(&l.cursor, "cursor", "", "go on where an earlier listing ended: its cursor `C`")
 	f.BoolVar(&l.groups, "groups", false, "count by error group")
+	f.BoolVar(&l.refresh, "refresh", false, "look at the queue again, where looking takes letters for a moment (SQS)")
 	f.StringVar(&l.id, "id", "", "show one letter, by its `ID`")
 	f.BoolVar(&l.reveal, "reveal", false, "with --id: show what redaction hides, as the policy grants it")
 	f.IntVar(&l.offset, "offset", 0, "with --id: pass over `N` characters of the payload")
@@ -77,6 +80,8 @@ func (l *lettersFlags) check() error {
 		return wrongUse("letters: --id and --groups exclude each other")
 	case l.id == "" && (l.reveal || l.offset != 0):
 		return wrongUse("letters: --reveal and --offset need --id")
+	case l.refresh && (l.cursor != "" || l.id != ""):
+		return wrongUse("letters: --refresh goes with a listing from its start")
 	case l.groups && l.cursor != "":
 		return wrongUse("letters: groups have no cursor")
 	}
@@ -96,9 +101,9 @@ func (a *app) letters(ctx context.Context, p *gate.Person, queue string, l lette
 	case l.id != "":
 		return a.inspect(ctx, p, gate.InspectArgs{Queue: queue, ID: l.id, Offset: l.offset, Reveal: l.reveal, ResponseFormat: gate.Detailed})
 	case l.groups:
-		return a.groups(ctx, p, gate.GroupArgs{Queue: queue, AsOf: l.asOf, Filter: l.narrowed(), Limit: l.limit})
+		return a.groups(ctx, p, gate.GroupArgs{Queue: queue, AsOf: l.asOf, Filter: l.narrowed(), Limit: l.limit, Refresh: l.refresh})
 	}
-	return a.list(ctx, p, gate.ListArgs{Queue: queue, AsOf: l.asOf, Filter: l.narrowed(), Limit: l.limit, Cursor: l.cursor})
+	return a.list(ctx, p, gate.ListArgs{Queue: queue, AsOf: l.asOf, Filter: l.narrowed(), Limit: l.limit, Cursor: l.cursor, Refresh: l.refresh})
 }
 
 func (a *app) list(ctx context.Context, p *gate.Person, args gate.ListArgs) error {
@@ -111,6 +116,7 @@ func (a *app) list(ctx context.Context, p *gate.Person, args gate.ListArgs) erro
 	}
 	if len(r.Letters) == 0 {
 		a.notef("no letter fits (%s looked at)", number(r.Scanned))
+		a.lookNotes(r.Look)
 		a.nextPage(r.Cursor)
 		return nil
 	}
@@ -121,6 +127,7 @@ func (a *app) list(ctx context.Context, p *gate.Person, args gate.ListArgs) erro
 	}
 	a.table(t)
 	a.notef("as of %s", r.AsOf)
+	a.lookNotes(r.Look)
 	if !a.nextPage(r.Cursor) {
 		a.nextf("%s letters %s --id %s", program, oneLine(args.Queue), word(r.Letters[0].ID))
 	}
@@ -152,6 +159,7 @@ func (a *app) groups(ctx context.Context, p *gate.Person, args gate.GroupArgs) e
 	}
 	if len(r.Groups) == 0 {
 		a.notef("no letter fits (%s looked at)", number(r.Scanned))
+		a.lookNotes(r.Look)
 		return nil
 	}
 	t := table{titles: []string{">LETTERS", "GROUP", "CLASS", ">LAST", "POLICY", "ERROR"}}
@@ -165,8 +173,30 @@ func (a *app) groups(ctx context.Context, p *gate.Person, args gate.GroupArgs) e
 		a.printf("and %s with %s\n", count(r.Others, "more group"), count(r.OtherSum, "letter"))
 	}
 	a.notef("%s looked at, as of %s", count(r.Scanned, "letter"), r.AsOf)
+	a.lookNotes(r.Look)
 	a.nextAfterGroups(r)
 	return nil
+}
+
+// lookNotes says how old what is shown is, in a store that is looked at as a
+// whole, and what was not seen.
+func (a *app) lookNotes(l *gate.LookInfo) {
+	if l == nil {
+		return
+	}
+	seen := number(l.Seen)
+	if l.Total != nil {
+		seen += " of about " + number(*l.Total)
+	}
+	switch {
+	case l.Running:
+		a.notef("a look is under way: %s seen so far", seen)
+	case l.AsOf != "":
+		a.notef("looked at %s: %s seen; --refresh looks again", l.AsOf, seen)
+	}
+	for _, note := range l.Notes {
+		a.notef("%s", note)
+	}
 }
 
 // nextAfterGroups says how to look at the largest group and how to redrive it,

@@ -48,7 +48,8 @@ type GroupArgs struct {
 	Queue          string  `json:"queue"`
 	AsOf           string  `json:"as_of,omitempty"`
 	Filter         *Filter `json:"filter,omitempty"`
-	Limit          int     `json:"limit,omitempty"` // groups, 1 to MaxGroups
+	Limit          int     `json:"limit,omitempty"`   // groups, 1 to MaxGroups
+	Refresh        bool    `json:"refresh,omitempty"` // look at the queue anew, where looking costs
 	ResponseFormat string  `json:"response_format,omitempty"`
 }
 
@@ -59,6 +60,7 @@ type ListArgs struct {
 	Filter         *Filter `json:"filter,omitempty"`
 	Limit          int     `json:"limit,omitempty"` // letters, 1 to MaxList
 	Cursor         string  `json:"cursor,omitempty"`
+	Refresh        bool    `json:"refresh,omitempty"` // as in GroupArgs
 	ResponseFormat string  `json:"response_format,omitempty"`
 }
 

@@ -26,11 +26,11 @@ func (s *session) group(ctx context.Context, args GroupArgs) (*GroupResult, erro
 	if err != nil {
 		return nil, s.refusedArgs(ctx, "group_dead_letters", args.Queue, err)
 	}
-	c, err := s.begin(ctx, "group_dead_letters", args.Queue, l.args()...)
+	c, err := s.begin(ctx, "group_dead_letters", args.Queue, append(l.args(), audit.Arg{Key: "refresh", Value: args.Refresh})...)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.group(ctx, args.Queue, l)
+	res, err := c.group(ctx, args.Queue, l, args.Refresh)
 	if err = c.done(ctx, err); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ type sampled struct {
 	died time.Time
 }
 
-func (c *call) group(ctx context.Context, queue string, l listing) (*GroupResult, error) {
+func (c *call) group(ctx context.Context, queue string, l listing, refresh bool) (*GroupResult, error) {
 	t, err := c.open(ctx, queue)
 	if err != nil {
 		return nil, err
@@ -101,10 +101,14 @@ func (c *call) group(ctx context.Context, queue string, l listing) (*GroupResult
 	if err := l.fits(t); err != nil {
 		return nil, err
 	}
+	look, err := c.looked(ctx, t, refresh)
+	if err != nil {
+		return nil, err
+	}
 	if l.asOf, err = c.asOf(ctx, t, l.asOf); err != nil {
 		return nil, err
 	}
-	res := &GroupResult{Queue: queue, AsOf: exact(l.asOf), Most: t.q.Approval.MaxMessages}
+	res := &GroupResult{Queue: queue, Look: look, AsOf: exact(l.asOf), Most: t.q.Approval.MaxMessages}
 	groups, err := c.tally(ctx, t, l, res)
 	if err != nil {
 		return nil, err
@@ -259,5 +263,6 @@ func (c *call) groupAnswer(ctx context.Context, t *target, res *GroupResult, gro
 	if len(groups) == 0 {
 		res.Next = "No letter matches. Call list_queues for the other queues."
 	}
+	res.Next = res.Look.next(res.Next)
 	return nil
 }

@@ -56,6 +56,9 @@ func (c *call) inspect(ctx context.Context, args InspectArgs, id string) (*Inspe
 	if reveal && t.q.Redact.People != "shown" {
 		return nil, refuse(CodePolicy, "The policy shows people of %s no hidden values (redact.people).", args.Queue)
 	}
+	if _, err := c.looked(ctx, t, false); err != nil {
+		return nil, err
+	}
 	for d, err := range t.store.Scan(ctx, backends.Query{Queue: args.Queue, IDs: []string{id}, Bodies: true}) {
 		if err != nil {
 			return nil, storeRefusal(args.Queue, err)

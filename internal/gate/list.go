@@ -18,7 +18,7 @@ func (s *session) list(ctx context.Context, args ListArgs) (*ListResult, error) 
 	if err != nil {
 		return nil, s.refusedArgs(ctx, "list_dead_letters", args.Queue, err)
 	}
-	c, err := s.begin(ctx, "list_dead_letters", args.Queue, append(l.args(), audit.Arg{Key: "cursor", Value: args.Cursor != ""})...)
+	c, err := s.begin(ctx, "list_dead_letters", args.Queue, append(l.args(), audit.Arg{Key: "cursor", Value: args.Cursor != ""}, audit.Arg{Key: "refresh", Value: args.Refresh})...)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +37,12 @@ func (c *call) list(ctx context.Context, args ListArgs, l listing) (*ListResult,
 	if err := l.fits(t); err != nil {
 		return nil, err
 	}
+	var look *LookInfo
+	if args.Cursor == "" {
+		if look, err = c.looked(ctx, t, args.Refresh); err != nil {
+			return nil, err
+		}
+	}
 	after := ""
 	if args.Cursor != "" {
 		l.asOf, after, err = c.goOn(args, l.m)
@@ -46,7 +52,7 @@ func (c *call) list(ctx context.Context, args ListArgs, l listing) (*ListResult,
 	if err != nil {
 		return nil, err
 	}
-	res := &ListResult{Queue: args.Queue, AsOf: exact(l.asOf), Letters: []LetterInfo{}}
+	res := &ListResult{Queue: args.Queue, AsOf: exact(l.asOf), Letters: []LetterInfo{}, Look: look}
 	next, err := c.page(ctx, t, l, backends.Query{Queue: args.Queue, AsOf: l.asOf, After: after}, res)
 	if err != nil {
 		return nil, err
@@ -61,6 +67,7 @@ func (c *call) list(ctx context.Context, args ListArgs, l listing) (*ListResult,
 			res.Next = "No letter matches so far; go on with next_cursor."
 		}
 	}
+	res.Next = look.next(res.Next)
 	return res, nil
 }
 

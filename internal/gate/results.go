@@ -51,8 +51,9 @@ type GroupResult struct {
 	Groups   []GroupInfo `json:"groups"`
 	Others   int         `json:"other_groups,omitempty"`  // groups beyond the limit
 	OtherSum int         `json:"other_letters,omitempty"` // letters in them
-	Most     int         `json:"-"`                       // letters in one request, for hints; list_queues tells agents
-	Text     string      `json:"text"`                    // "[1] label" for each group
+	Look     *LookInfo   `json:"look,omitempty"`
+	Most     int         `json:"-"`    // letters in one request, for hints; list_queues tells agents
+	Text     string      `json:"text"` // "[1] label" for each group
 	Next     string      `json:"next"`
 }
 
@@ -76,6 +77,7 @@ type ListResult struct {
 	Letters []LetterInfo `json:"letters"`
 	Scanned int          `json:"scanned"`
 	Cursor  string       `json:"next_cursor,omitempty"`
+	Look    *LookInfo    `json:"look,omitempty"`
 	Text    string       `json:"text"` // "[1] job: error" for each letter
 	Next    string       `json:"next"`
 }
