@@ -49,6 +49,8 @@ func TestRefusedFiles(t *testing.T) {
 			wantUnsafe(t, f.Overwrite("x", []byte("x")), tc.why)
 			_, err = f.Lock(t.Context(), "x", time.Second)
 			wantUnsafe(t, err, tc.why)
+			_, err = f.Locked("x")
+			wantUnsafe(t, err, tc.why)
 		})
 	}
 }
@@ -207,6 +209,14 @@ func wantNames(t *testing.T, f *Folder, want string) {
 
 func TestLock(t *testing.T) {
 	f := testFolder(t)
+	wantLocked := func(what string, want bool) {
+		t.Helper()
+		if got, err := f.Locked("lock"); got != want || err != nil {
+			t.Errorf("%s: locked is %v, %v", what, got, err)
+		}
+	}
+	wantLocked("before", false)
+	wantNames(t, f, "[]")
 	lock, err := f.Lock(t.Context(), "lock", time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +224,7 @@ func TestLock(t *testing.T) {
 	if _, err := f.Lock(t.Context(), "lock", 5*time.Millisecond); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "fuser "+filepath.Join(f.Path(), "lock")) {
 		t.Errorf("a held lock: %v", err)
 	}
+	wantLocked("held", true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := f.Lock(ctx, "lock", time.Hour); !errors.Is(err, context.Canceled) || errors.Is(err, ErrLocked) {
@@ -233,6 +244,17 @@ func TestLock(t *testing.T) {
 	if err := <-waiting; err != nil {
 		t.Errorf("after Unlock: %v", err)
 	}
+	wantLocked("after", false)
+	// Many who ask at once do not take each other for a holder.
+	var asking sync.WaitGroup
+	for range 8 {
+		asking.Go(func() {
+			for range 100 {
+				wantLocked("free", false)
+			}
+		})
+	}
+	asking.Wait()
 }
 
 // A lock on a file that was removed would keep nobody out: it is not taken for

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -64,6 +65,30 @@ func (f *Folder) tryLock(name string) (*Lock, error) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("locking %s: %w", f.join(name), err)
+}
+
+// Locked reports whether somebody holds the lock of this name. It makes no file.
+// Two who ask at once do not take each other for a holder; for that moment the
+// lock cannot be had.
+func (f *Folder) Locked(name string) (bool, error) {
+	file, err := f.OpenFile(name, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	for {
+		switch err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); {
+		case err == nil:
+			return false, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return true, nil
+		case !errors.Is(err, syscall.EINTR):
+			return false, fmt.Errorf("asking for the lock of %s: %w", f.join(name), err)
+		}
+	}
 }
 
 // names says whether the name still leads to the file: a lock on one that was
