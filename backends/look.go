@@ -38,14 +38,16 @@ type Snapshots interface {
 	// Begin begins a look. It is ErrLooking while another one is under way, in
 	// whatever process; one whose process died is over.
 	Begin(ctx context.Context, place string) (Pass, error)
-	// Look is how far the newest look of the place has come.
+	// Look is how far the newest look of the place has come. Its Notes say so where
+	// it is over and did not come to its end.
 	Look(ctx context.Context, place string) (Look, error)
 	// Letters yields letters with the greatest Order first, then by id. A letter
 	// that a whole look did not see is not among them, unless it is asked for by
 	// id. A letter is borrowed until the next one is asked for.
 	Letters(ctx context.Context, place string, q SnapshotQuery) iter.Seq2[*Snapshot, error]
 	// Received adds to the Looks of letters that were taken and given back
-	// otherwise than by a look.
+	// otherwise than by a look. Those of a letter that no look has seen yet count
+	// when one does.
 	Received(ctx context.Context, place string, ids ...string) error
 	// Drop forgets letters that are surely gone.
 	Drop(ctx context.Context, place string, ids ...string) error
@@ -58,7 +60,8 @@ type Pass interface {
 	// Progress says how many letters there are, for those who ask meanwhile.
 	Progress(ctx context.Context, total int) error
 	// End ends the look. whole says that it saw all there was, so that a letter it
-	// did not see is there no more.
+	// did not see is there no more. It also removes letters whose time is over; an
+	// error in that does not make the look one that did not come to its end.
 	End(ctx context.Context, whole bool, notes ...string) error
 	// Close ends the look as one that did not come to its end, unless End was called.
 	Close() error
@@ -66,7 +69,7 @@ type Pass interface {
 
 // Snapshot is one letter as it was received.
 type Snapshot struct {
-	ID    string
+	ID    string // any bytes, not empty
 	Order int64  // by which letters are listed, the greatest first: a time of the store
 	Facts []byte // all but the body, in the store's own encoding
 	Body  []byte // nil when it was not asked for

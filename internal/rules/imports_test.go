@@ -24,16 +24,18 @@ var arrows = map[string][]string{
 	"prompts":        {"internal/gate"},
 
 	// The one door composes everything below it.
-	"internal/gate": {"internal/redrive", "policy", "internal/plan", "internal/approval", "internal/ledger", "internal/audit", "backends", "internal/rawjson", "internal/durable"},
+	"internal/gate": {"internal/redrive", "policy", "internal/plan", "internal/approval", "internal/ledger", "internal/audit", "internal/snapshot", "backends", "internal/rawjson", "internal/durable"},
 
 	// The executor knows no policy and no approval: it is told what to send.
 	"internal/redrive": {"internal/ledger", "internal/audit", "backends"},
 
 	// The ledger keeps Refs and Outcomes as the stores name them.
 	"internal/ledger": {"internal/durable", "backends"},
-	"internal/audit":  {"internal/durable"},
-	"policy":          {"internal/rawjson", "internal/nearest"},
-	"internal/plan":   {"internal/rawjson"},
+	// It keeps what looks saw, as the contract of the stores says.
+	"internal/snapshot": {"internal/durable", "backends"},
+	"internal/audit":    {"internal/durable"},
+	"policy":            {"internal/rawjson", "internal/nearest"},
+	"internal/plan":     {"internal/rawjson"},
 
 	// The ground: nothing of ours.
 	"internal/approval": {},
