@@ -250,16 +250,39 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 	if err != nil {
 		return "", err
 	}
-	effect := policy.Direct
-	err = c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
-		v := t.look(pol, d, false)
-		body := bodies[d.ID]
-		w.hide(t, &v, body)
-		dec := q.Decide(k.facts(&c, d, &v, judge(q, w.doc, d, body)))
-		effect = policy.Stricter(effect, dec.Effect)
-		return nil
-	}, func(string) {})
-	return effect, err
+	return strictest(ctx, ids, func(ctx context.Context, ids []string) (policy.Effect, error) {
+		t := &target{q: q, store: t.store, at: t.at, can: t.can}
+		effect := policy.Direct
+		err := c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
+			v := t.look(pol, d, false)
+			body := bodies[d.ID]
+			w.hide(t, &v, body)
+			dec := q.Decide(k.facts(&c, d, &v, judge(q, w.doc, d, body)))
+			effect = policy.Stricter(effect, dec.Effect)
+			return nil
+		}, func(string) {})
+		return effect, err
+	})
+}
+
+// strictest judges half of some letters while the others are on their way.
+func strictest(ctx context.Context, ids []string, judge func(context.Context, []string) (policy.Effect, error)) (policy.Effect, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	half := len(ids) / 2
+	var effects [2]policy.Effect
+	var halves sync.WaitGroup
+	for i, part := range [][]string{ids[:half], ids[half:]} {
+		halves.Go(func() {
+			effect, err := judge(ctx, part)
+			if err != nil {
+				stop(err) // the other half need not be read
+			}
+			effects[i] = effect
+		})
+	}
+	halves.Wait()
+	return policy.Stricter(effects[0], effects[1]), context.Cause(ctx)
 }
 
 func (w *warrant) groups() []string { return (&choice{group: w.doc.Group}).groups() }
