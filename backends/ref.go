@@ -25,6 +25,7 @@ func (r Ref) Hex() string { return hex.EncodeToString(r.Digest[:]) }
 // value differs from an empty one.
 type Envelope struct {
 	h     hash.Hash
+	head  []byte // of the field in hand, used again for the next
 	bytes []byte
 	keep  bool
 }
@@ -34,13 +35,15 @@ func NewEnvelope(keep bool) *Envelope { return &Envelope{h: sha256.New(), keep: 
 
 // Add appends one field. A nil value means that the field is absent (NULL).
 func (e *Envelope) Add(name string, value []byte) {
-	e.part([]byte(name))
+	e.head = binary.BigEndian.AppendUint64(e.head[:0], uint64(len(name)))
+	e.head = append(e.head, name...)
 	if value == nil {
-		e.write([]byte{0})
-		return
+		e.head = append(e.head, 0)
+	} else {
+		e.head = binary.BigEndian.AppendUint64(append(e.head, 1), uint64(len(value)))
 	}
-	e.write([]byte{1})
-	e.part(value)
+	e.write(e.head)
+	e.write(value)
 }
 
 // Digest is the SHA-256 of what was added so far.
@@ -51,13 +54,6 @@ func (e *Envelope) Digest() (d [32]byte) {
 
 // Bytes are the envelope's bytes, nil unless it keeps them.
 func (e *Envelope) Bytes() []byte { return e.bytes }
-
-func (e *Envelope) part(p []byte) {
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(p)))
-	e.write(n[:])
-	e.write(p)
-}
 
 func (e *Envelope) write(p []byte) {
 	e.h.Write(p)
