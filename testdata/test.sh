@@ -171,7 +171,7 @@ all_tests() {
 # benchmarks runs each of them once and small, to see that they still work. What
 # they measure so is worth nothing; docs/performance.md tells how to measure.
 benchmarks() {
-  go test -race '-gcflags=modernc.org/...=-d=checkptr=0' -run '^$' -bench . -benchtime 1x -timeout 30m -p 1 . ./internal/gate ./internal/redrive ./internal/audit
+  go test -race '-gcflags=modernc.org/...=-d=checkptr=0' -run '^$' -bench . -benchtime 1x -timeout 30m -p 1 . ./backends/sqs/sqstest ./internal/gate ./internal/redrive ./internal/audit
 }
 
 command -v go >/dev/null || die "Go is missing: https://go.dev/doc/install"

@@ -25,5 +25,15 @@ sqsStore.persistence = disk;
 for (const queue of sqsStore.allQueues()) queue.persistence = disk;
 
 const app = buildApp({ logger: false, stores: { sqsStore, snsStore, s3Store } });
+// What a request changes is one transaction, which is there before its answer.
+let open = false;
+app.addHook("preHandler", async () => {
+  if (!open) disk.db.exec("BEGIN");
+  open = true;
+});
+app.addHook("onSend", async () => {
+  if (open) disk.db.exec("COMMIT");
+  open = false;
+});
 await app.listen({ port: Number(port), host: "127.0.0.1" });
 console.log("up");

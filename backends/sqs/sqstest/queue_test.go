@@ -89,6 +89,21 @@ func TestDrainWaits(t *testing.T) {
 	})
 }
 
+// TestMove: the bare mover moves each message once, whole.
+func TestMove(t *testing.T) {
+	sqstest.Each(t, func(t *testing.T, s sqstest.Server) {
+		for _, fifo := range []bool{false, true} {
+			p := s.Pair(t, sqstest.Options{FIFO: fifo})
+			letters := sqstest.Numbered(95)
+			p.Dead.Send(t, letters...)
+			if moved := sqstest.Move(t, p.Dead, p.Source, 1); moved != len(letters) || p.Dead.Count(t).All() != 0 {
+				t.Errorf("%d of %d moved, left are %+v", moved, len(letters), p.Dead.Count(t))
+			}
+			same(t, p.Source.Drain(t), letters)
+		}
+	})
+}
+
 // TestGone: a queue goes with its test.
 func TestGone(t *testing.T) {
 	sqstest.Each(t, func(t *testing.T, s sqstest.Server) {

@@ -2,6 +2,8 @@ package sqstest_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/redrive-mcp/redrive-mcp/backends/sqs/sqstest"
@@ -25,7 +27,19 @@ func BenchmarkServers(b *testing.B) {
 				p.Dead.Drain(b)
 			},
 		}
-		for _, name := range []string{"fill", "drain", "die"} {
+		for _, workers := range []int{1, 4} {
+			steps[fmt.Sprint("move-", workers)] = func(b *testing.B, q sqstest.Queue, p sqstest.Pair) {
+				b.StopTimer()
+				p.Dead.Fill(b, n)
+				b.StartTimer()
+				if moved := sqstest.Move(b, p.Dead, p.Source, workers); moved != n {
+					b.Errorf("%d of %d moved", moved, n)
+				}
+				b.StopTimer()
+				p.Source.Drain(b)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(steps)) {
 			b.Run(fmt.Sprintf("%s/%s", s.Name, name), func(b *testing.B) {
 				p := s.Pair(b, sqstest.Options{})
 				q := s.Create(b, nil)
