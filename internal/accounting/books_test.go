@@ -173,7 +173,7 @@ func (b *books) readLedger(w *world) error {
 	if err != nil {
 		return err
 	}
-	err = rows(db, `SELECT plan, n, id, state, ticket, body, open, intended, at FROM items ORDER BY plan, n`, func(r *sql.Rows) error {
+	err = rows(db, `SELECT plan, n, id, state, coalesce((SELECT ticket FROM batches WHERE batches.id = batch), ''), body, open, intended, at FROM items ORDER BY plan, n`, func(r *sql.Rows) error {
 		var of string
 		var it item
 		var intended int64
