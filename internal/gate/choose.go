@@ -124,10 +124,13 @@ func (c *call) resolve(ctx context.Context, t *target, ch *choice, most int) (mo
 	return more, nil
 }
 
+// maxFetch is how many letters a store is asked for by id at once.
+const maxFetch = 500
+
 // fetch yields letters by id with their bodies, a few hundred at a time, and
 // calls missing for those that are not there (any more).
 func (c *call) fetch(ctx context.Context, t *target, ids []string, each func(*backends.DeadLetter) error, missing func(id string)) error {
-	for chunk := range slices.Chunk(ids, MaxIDs) {
+	for chunk := range slices.Chunk(ids, maxFetch) {
 		found := map[string]bool{}
 		for d, err := range t.store.Scan(ctx, backends.Query{Queue: t.q.Name, IDs: chunk, Bodies: true}) {
 			if err != nil {

@@ -250,7 +250,11 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 	if err != nil {
 		return "", err
 	}
-	return strictest(ctx, ids, func(ctx context.Context, ids []string) (policy.Effect, error) {
+	half := len(ids) / 2
+	if t.can.LookingCosts { // two who look would take the letters from each other
+		half = 0
+	}
+	return strictest(ctx, ids[:half], ids[half:], func(ctx context.Context, ids []string) (policy.Effect, error) {
 		t := &target{q: q, store: t.store, at: t.at, can: t.can}
 		effect := policy.Direct
 		err := c.fetch(ctx, t, ids, func(d *backends.DeadLetter) error {
@@ -265,14 +269,13 @@ func (w *warrant) effectNow(ctx context.Context, pol *policy.Policy, q *policy.Q
 	})
 }
 
-// strictest judges half of some letters while the others are on their way.
-func strictest(ctx context.Context, ids []string, judge func(context.Context, []string) (policy.Effect, error)) (policy.Effect, error) {
+// strictest judges some letters while others are on their way.
+func strictest(ctx context.Context, some, others []string, judge func(context.Context, []string) (policy.Effect, error)) (policy.Effect, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	half := len(ids) / 2
 	var effects [2]policy.Effect
 	var halves sync.WaitGroup
-	for i, part := range [][]string{ids[:half], ids[half:]} {
+	for i, part := range [][]string{some, others} {
 		halves.Go(func() {
 			effect, err := judge(ctx, part)
 			if err != nil {
