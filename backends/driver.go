@@ -26,7 +26,10 @@ type Config struct {
 	Env func(name string) (string, bool)
 	// Folder is the folder of the policy file, for relative file names.
 	Folder string
-	// Snapshots opens what keeps letters as they were seen, for a Looker.
+	// Snapshots opens what keeps letters as they were seen, for a Looker. It is
+	// called when they are first needed and not by Open or Check, and is nil where
+	// there is no state folder. Who opened it does not close it; the store's Close
+	// has ended its looks.
 	Snapshots func(context.Context) (Snapshots, error)
 }
 

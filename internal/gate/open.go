@@ -35,6 +35,8 @@ type Gate struct {
 	pol    *policy.Policy
 	places map[string]place      // where queues lead, by policy digest and name
 	stores map[string]*openStore // by backend, for the policy digest they were opened with
+	past   []backends.Store      // of earlier policies; a run or a look may still use them
+	seen   snapshots
 	book   *book
 	st     *state
 	stErr  error
@@ -308,25 +310,37 @@ func (g *Gate) store(p *policy.Policy, b *policy.Backend) (backends.Store, error
 	if !ok {
 		return nil, refuse(CodeStore, "This build has no store of kind %s.", quote(b.Kind))
 	}
-	s, err := d.Open(storeConfig(p, b, g.o.Env))
+	c := storeConfig(p, b, g.o.Env)
+	c.Snapshots = g.snapshots
+	s, err := d.Open(c)
 	if err != nil {
 		return nil, err
 	}
-	// The old store may still be in use by a run; it is closed with the gate's
-	// last run, by the process's end.
+	if old := g.stores[b.Name]; old != nil {
+		g.past = append(g.past, old.store)
+	}
 	g.stores[b.Name] = &openStore{digest: p.Digest, store: s}
 	return s, nil
 }
 
-// Close waits for runs and closes what is open.
+// Close waits for runs and closes what is open. A store may wait for its looks,
+// so the gate is not locked meanwhile.
 func (g *Gate) Close() error {
 	g.runs.Wait()
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	var errs []error
+	stores := g.past
 	for _, s := range g.stores {
-		errs = append(errs, s.store.Close())
+		stores = append(stores, s.store)
 	}
+	g.past, g.stores = nil, map[string]*openStore{}
+	g.mu.Unlock()
+	var errs []error
+	for _, s := range stores {
+		errs = append(errs, s.Close())
+	}
+	errs = append(errs, g.seen.close())
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.book != nil {
 		errs = append(errs, g.book.log.Close())
 	}

@@ -61,6 +61,8 @@ var places = map[string]struct{ idle bool }{
 	"audit": {}, "audit/lock": {}, "audit/000000000000.jsonl": {}, "audit/reserve": {},
 	"objects": {}, "objects/PLAN": {}, "erasable": {idle: true}, "erasable/PLAN": {idle: true},
 	"run-ID.lock": {}, "upgrade.lock": {idle: true}, "go": {}, "stopped": {idle: true},
+	"snapshots-1.db": {idle: true}, "snapshots-1.db-wal": {idle: true}, "snapshots-1.db-shm": {idle: true}, "snapshots-1.db-journal": {idle: true},
+	"snapshots.lock": {idle: true},
 }
 
 // In every place of the state folder, everything that does not belong there is

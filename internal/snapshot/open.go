@@ -56,11 +56,11 @@ func Open(ctx context.Context, folder *durable.Folder, clock func() time.Time, k
 	d := &DB{clock: clock, state: folder}
 	d.SetKeep(keep)
 	path, fresh, err := prepare(folder)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		d.write, err = connect(path, 1, vacuum(fresh), "&_pragma=cache_size(-8192)")
 	}
-	if d.write, err = connect(path, 1, vacuum(fresh), "&_pragma=cache_size(-8192)"); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, d.trouble("opening the letters that were seen", err)
 	}
 	if err = d.make(ctx, fresh); err == nil {
 		d.read, err = connect(path, 4, "", "&_pragma=cache_size(-2048)&_pragma=query_only(1)")
@@ -126,11 +126,12 @@ func vacuum(fresh bool) string {
 
 // make puts the schema into a new file. It does so under a lock, because SQLite
 // refuses at once who would wait while another process turns the file over to
-// WAL. Where there is nothing to do it takes no lock.
+// WAL. Where there is nothing to do it takes no lock; what looks wrong without it
+// may be a file that is being made.
 func (d *DB) make(ctx context.Context, fresh bool) error {
 	if !fresh {
-		if version, err := d.version(ctx, d.write); err != nil || version == schemaVersion {
-			return err
+		if version, err := d.version(ctx, d.write); err == nil && version == schemaVersion {
+			return nil
 		}
 	}
 	lock, err := d.state.Lock(ctx, openLock, lockWait)

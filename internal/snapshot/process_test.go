@@ -117,6 +117,34 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// Many who open a folder at once make one file, and all of them can use it.
+func TestMadeByMany(t *testing.T) {
+	for range 20 {
+		state := newState(t)
+		var all sync.WaitGroup
+		together := make(chan struct{})
+		for i := range 16 {
+			all.Go(func() {
+				<-together
+				d, err := Open(t.Context(), state, time.Now, month)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer d.Close()
+				if err := d.Received(t.Context(), place, fmt.Sprint(i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		close(together)
+		all.Wait()
+		if n := count(t, openIn(t, state, time.Now), `SELECT count(*) FROM letters`); n != 16 {
+			t.Errorf("%d of 16 could write", n)
+		}
+	}
+}
+
 // Several processes make the file, and look at places of their own, at once.
 func TestProcesses(t *testing.T) {
 	state := newState(t)

@@ -33,7 +33,10 @@ func (d *DB) trouble(doing string, err error) error {
 	}
 	cause := fmt.Errorf("%s: %w", doing, err)
 	_, wrong := errors.AsType[*damagedError](err)
+	unsafe, refused := errors.AsType[*durable.Unsafe](err)
 	switch {
+	case refused:
+		return backends.Errorf(backends.Internal, cause, "a file of the state folder is refused: %s", unsafe.Why).WithHint("%s: %s", unsafe.Path, unsafe.Hint)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return cause
 	case errors.Is(err, durable.ErrLocked), code == lib.SQLITE_BUSY:
