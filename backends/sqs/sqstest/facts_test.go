@@ -63,7 +63,7 @@ var facts = map[string]func(*testing.T, sqstest.Server) bool{
 	"GroupBatch": func(t *testing.T, s sqstest.Server) bool {
 		q := s.Create(t, fifo)
 		q.Fill(t, 5)
-		return len(q.Receive(t.Context(), t, 0)) > 1
+		return len(q.Receive(t.Context(), t, 1)) > 1
 	},
 	"SystemAttributeNames": func(t *testing.T, s sqstest.Server) bool {
 		q := s.Create(t, nil)
@@ -125,7 +125,9 @@ var facts = map[string]func(*testing.T, sqstest.Server) bool{
 		q := s.Create(t, fifo)
 		q.Fill(t, 2)
 		one(t, q)
-		got, err := q.Client.ReceiveMessage(t.Context(), receive(q, 1))
+		in := receive(q, 1)
+		in.WaitTimeSeconds = 1
+		got, err := q.Client.ReceiveMessage(t.Context(), in)
 		return err == nil && len(got.Messages) == 0
 	},
 	"ChecksGroup": func(t *testing.T, s sqstest.Server) bool {

@@ -123,9 +123,6 @@ func (p *Proxy) ask(x *Exchange) *Answer {
 	answer := noMessages()
 	if rest := x.most() - len(owed); rest > 0 {
 		x.ask(rest)
-		in := parse(x.Body)
-		in.set("WaitTimeSeconds", 0) // there is something already
-		x.Body = in.text()
 		if answer = p.forward(x); answer == nil || answer.Status != http.StatusOK {
 			return answer
 		}
