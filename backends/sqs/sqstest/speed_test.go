@@ -11,7 +11,7 @@ import (
 
 // BenchmarkServers tells what the servers themselves allow, in messages a second.
 func BenchmarkServers(b *testing.B) {
-	const n = 10_000
+	const n = 2_000
 	for _, s := range sqstest.Servers(b) {
 		steps := map[string]func(*testing.B, sqstest.Queue, sqstest.Pair){
 			"fill": func(b *testing.B, q sqstest.Queue, _ sqstest.Pair) { q.Fill(b, n); b.StopTimer(); q.Drain(b) },
