@@ -89,6 +89,18 @@ func TestDrainWaits(t *testing.T) {
 	})
 }
 
+// TestCount: what is in flight is not visible, on either server.
+func TestCount(t *testing.T) {
+	sqstest.Each(t, func(t *testing.T, s sqstest.Server) {
+		q := s.Create(t, nil)
+		q.Fill(t, 3)
+		one(t, q)
+		if got, want := q.Count(t), (sqstest.Count{Visible: 2, InFlight: 1}); got != want {
+			t.Errorf("counted %+v, want %+v", got, want)
+		}
+	})
+}
+
 // TestMove: the bare mover moves each message once, whole.
 func TestMove(t *testing.T) {
 	sqstest.Each(t, func(t *testing.T, s sqstest.Server) {
