@@ -168,6 +168,10 @@ all_tests() {
   fi
 }
 
+# pairs tries what the race detector leaves no time for: it sees one process, and
+# these are two, which do any two calls on a plan at once.
+pairs() { go test -count=1 -timeout 30m -run TwoCallersAtOnce ./internal/ledger; }
+
 # benchmarks runs each of them once and small, to see that they still work. What
 # they measure so is worth nothing; docs/performance.md tells how to measure.
 benchmarks() {
@@ -204,6 +208,7 @@ run staticcheck go tool staticcheck ./...
 # Golden files, snapshots and generated docs are compared by the tests themselves.
 if [ $# -gt 0 ]; then run "go test $*" tests "$@"; else
   run "go test ./..." all_tests
+  run "every pair of callers" pairs
   run benchmarks benchmarks
 fi
 
