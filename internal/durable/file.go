@@ -102,12 +102,27 @@ func (f *Folder) Remove(names ...string) error {
 }
 
 // SyncDir flushes the directory itself. Without it a power loss can undo the
-// making, renaming or removing of a file whose bytes are already safe.
+// making, renaming or removing of a file whose bytes are already safe. The kernel
+// tells of a failed flush once: a later one works and says nothing of what was
+// lost. So after a failed one each later one here fails too.
 func (f *Folder) SyncDir() error {
-	if err := f.dir.Sync(); err != nil {
-		return fmt.Errorf("flushing folder %s: %w", f.path, err)
+	if err := f.failed(nil); err != nil {
+		return fmt.Errorf("%w, earlier; look after the disk, then start again", err)
 	}
-	return nil
+	if err := f.dir.Sync(); err != nil {
+		return f.failed(fmt.Errorf("flushing folder %s: %w", f.path, err))
+	}
+	return f.failed(nil)
+}
+
+// failed keeps the first flush that failed in mind, and returns it.
+func (f *Folder) failed(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unflushed == nil {
+		f.unflushed = err
+	}
+	return f.unflushed
 }
 
 // DataSync flushes a file's bytes and its size, not its times. It survives a

@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +19,9 @@ type Folder struct {
 	root  *os.Root
 	dir   *os.File // the same directory, for fsync and for a rename that never replaces
 	sweep sync.Once
+
+	mu        sync.Mutex
+	unflushed error // the first flush of the folder that failed
 }
 
 // Open opens the folder at an absolute path and makes it, with mode 0700, if
@@ -47,20 +51,26 @@ func Open(path string) (*Folder, error) {
 
 // makeFolder makes a missing folder and the missing folders above it. Each new
 // entry is flushed in its parent, else a power loss can leave files that are
-// safe on disk in a folder that no path leads to.
+// safe on disk in a folder that no path leads to. Whoever made a folder may have
+// died before that; then nothing is in it yet, and its entry is flushed here.
 func makeFolder(path string) error {
-	err := os.Mkdir(path, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
 	parent := filepath.Dir(path)
+	err := os.Mkdir(path, 0o700)
 	if errors.Is(err, fs.ErrNotExist) && parent != path {
 		if err := makeFolder(parent); err != nil {
 			return err
 		}
 		err = os.Mkdir(path, 0o700)
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if errors.Is(err, fs.ErrExist) {
+		// What is no folder, or not ours to read, is refused when it is opened.
+		if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+			return nil
+		}
+		if bare, err := isBare(os.Open(path)); !bare || err != nil {
+			return nil
+		}
+	} else if err != nil {
 		return err
 	}
 	dir, err := os.Open(parent)
@@ -69,6 +79,19 @@ func makeFolder(path string) error {
 	}
 	defer dir.Close()
 	return dir.Sync()
+}
+
+// isBare reports whether a folder is empty, and closes it.
+func isBare(dir *os.File, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	_, err = dir.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
 }
 
 // newFolder takes over root. The directory that was opened must be the one
@@ -98,16 +121,28 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	if err := f.checkName(name); err != nil {
 		return nil, err
 	}
-	switch err := f.root.Mkdir(name, 0o700); {
-	case err == nil:
-		// Survives a power loss after the first file inside was flushed.
-		if err := f.SyncDir(); err != nil {
-			return nil, err
-		}
-	case !errors.Is(err, fs.ErrExist):
+	err := f.root.Mkdir(name, 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("making folder %s: %w", f.join(name), err)
 	}
-	return f.Existing(name)
+	sub, existing := f.Existing(name)
+	if existing != nil {
+		return nil, existing
+	}
+	bare := err == nil
+	if !bare {
+		bare, err = isBare(sub.root.Open("."))
+	}
+	if bare {
+		// Survives a power loss after the first file inside was flushed. Whoever
+		// made it may have died before this.
+		err = f.SyncDir()
+	}
+	if err != nil {
+		sub.Close()
+		return nil, err
+	}
+	return sub, nil
 }
 
 // Existing opens a folder inside this one. The error wraps fs.ErrNotExist if

@@ -131,7 +131,7 @@ func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, durable.ErrLocked):
 		return "another process keeps the ledger or the log locked"
-	case ledger.IsFull(err), errors.Is(err, syscall.ENOSPC):
+	case ledger.DiskFails(err), errors.Is(err, syscall.ENOSPC):
 		return "the disk of the state folder is full or fails"
 	case errors.Is(err, audit.ErrClosed):
 		return "the audit log cannot be written any more"

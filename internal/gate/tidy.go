@@ -9,7 +9,7 @@ import (
 
 // tidy ends what is over, requests whose time is up and direct redrives whose
 // session has gone, and writes what the log still lacks. A person's look must not
-// fail because the disk is full.
+// fail because the disk is full or fails.
 func (c *call) tidy(ctx context.Context) error {
 	err := c.withRoom(func() error { return c.upToDate(ctx) })
 	if err == nil {
@@ -18,7 +18,7 @@ func (c *call) tidy(ctx context.Context) error {
 	if err == nil {
 		err = c.untold(ctx)
 	}
-	if c.urgent && ledger.IsFull(err) {
+	if c.urgent && ledger.DiskFails(err) {
 		return nil
 	}
 	return err

@@ -51,7 +51,7 @@ func ledgerRefusal(err error) error {
 	case errors.Is(err, durable.ErrLocked):
 		return refuse(CodeClosed, "Another process keeps the ledger locked, so nothing was done. Try again in a minute, or ask a person to run `redrive-mcp doctor`.").
 			because(err).hint("%v", err)
-	case ledger.IsFull(err):
+	case ledger.DiskFails(err):
 		return refuse(CodeClosed, "The ledger cannot be written: the disk of the state folder is full or fails. Ask a person to run `redrive-mcp doctor`.").
 			because(err).hint("%v", err)
 	case errors.As(err, &lag):

@@ -50,6 +50,7 @@ var arrows = map[string][]string{
 	"backends": {},
 
 	"internal/durable/smalldisk": {}, // a disk that tests fill
+	"internal/durable/badflush":  {}, // a disk whose flushes fail
 	"backends/sqs/sqstest":       {}, // servers that tests ask
 
 	"backends/sqljobs":     {"backends"},

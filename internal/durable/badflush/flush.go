@@ -1,0 +1,34 @@
+// Package badflush gives tests a disk whose flushes fail.
+//
+// It guarantees that the kernel answers fsync(2) and fdatasync(2) with EIO, whoever
+// calls them: this project's code, SQLite's or another program's. Its limit: what
+// was written before stays readable, as it does on a real disk until the machine
+// goes down, and only Linux can do it; elsewhere a test that asks for it fails.
+package badflush
+
+import (
+	"runtime"
+	"testing"
+)
+
+// During runs f on a thread of its own in which every flush fails. What f has done
+// by other goroutines flushes as usual.
+func During(t testing.TB, f func()) {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		err := install(0)
+		if err == nil {
+			f()
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatalf("making flushes fail: %v; run the tests on Linux", err)
+	}
+}
+
+// Forever makes every flush of this process fail from now on, and of the programs
+// that it starts or becomes.
+func Forever() error { return install(wholeProcess) }

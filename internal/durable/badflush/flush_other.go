@@ -1,0 +1,9 @@
+//go:build !linux
+
+package badflush
+
+import "errors"
+
+const wholeProcess = 0
+
+func install(uintptr) error { return errors.ErrUnsupported }
