@@ -53,6 +53,9 @@ var arrows = map[string][]string{
 	"internal/durable/badflush":  {}, // a disk whose flushes fail
 	"backends/sqs/sqstest":       {}, // servers that tests ask
 
+	// What other services leave in a queue; it reads bytes and asks nobody.
+	"backends/sqs/envelope": {"backends"},
+
 	"backends/sqljobs":     {"backends"},
 	"backends/backendtest": {"backends"},
 }
