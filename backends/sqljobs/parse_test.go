@@ -2,6 +2,7 @@ package sqljobs
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,29 @@ func FuzzID(f *testing.F) {
 			if back := idText(vs); back != id && !strings.Contains(id, `\x`) {
 				t.Errorf("%q comes back as %q", id, back)
 			}
+		}
+	})
+}
+
+// FuzzReceipt: a receipt is what was written, or an error. New ids are told to
+// people and logged, so none may be another than the one in the table.
+func FuzzReceipt(f *testing.F) {
+	for _, s := range []string{"{}", `{"7":"8"}`, `{"[\"a\",\"b\"]":"\u00e9"}`, `{"7": "8", "9" :"10"}`, "null", "", "[]", `{"7":8}`, `{"7":null}`, `{"7":"8"}x`, "{\"7\":\"\xff\"}", `{"7":"8","7":"9"}`, "\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		newIDs, err := parseReceipt([]byte(text))
+		if (newIDs == nil) != (err != nil) {
+			t.Fatalf("%q gives %v and %v", text, newIDs, err)
+		}
+		if err != nil {
+			return
+		}
+		if again, err := parseReceipt([]byte(jsonObject(newIDs))); err != nil || !maps.Equal(again, newIDs) {
+			t.Errorf("%q gives %v, and that %v, %v", text, newIDs, again, err)
+		}
+		if !utf8.ValidString(text) || !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
+			t.Errorf("%q is taken for %v", text, newIDs)
 		}
 	})
 }

@@ -3,7 +3,10 @@ package sqljobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 )
@@ -117,9 +120,23 @@ func (s *Store) readReceipt(ctx context.Context, t tx, m *mapping, ticket string
 	q.add(q.bind(textValue(ticket)))
 	err = t.query(ctx, q, func(row []value) error {
 		there = true
-		return json.Unmarshal(row[0].bytes, &newIDs)
+		newIDs, err = parseReceipt(row[0].bytes)
+		return err
 	})
 	return newIDs, there, err
+}
+
+// parseReceipt reads the new ids of a receipt, by the old ones. What is no object
+// of texts is an error: others may write into the table, too.
+func parseReceipt(text []byte) (newIDs map[string]string, err error) {
+	err = json.Unmarshal(text, &newIDs)
+	if err == nil && (newIDs == nil || !utf8.Valid(text)) {
+		err = errors.New("no JSON object of texts")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a receipt: %w", err)
+	}
+	return newIDs, nil
 }
 
 // makeReceipts makes the receipts table where the policy leaves that to us. It

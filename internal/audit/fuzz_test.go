@@ -139,3 +139,15 @@ func TestStringsByteByByte(t *testing.T) {
 		}
 	}
 }
+
+// FuzzSegmentName: a name is a segment's, spelled in the one way, or it is none.
+func FuzzSegmentName(f *testing.F) {
+	for _, s := range []string{segmentName(0), segmentName(1 << 63), "1.jsonl", "+00000000001" + segmentSuffix, "000000000001" + segmentSuffix + "x", "0000000000001" + segmentSuffix, "00000000000\xff" + segmentSuffix, "", tornPrefix} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if first, ok := segmentFirst(name); ok && segmentName(first) != name {
+			t.Errorf("%q is read as %d", name, first)
+		}
+	})
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/backends/sqljobs"
 	"github.com/redrive-mcp/redrive-mcp/internal/cli"
+	"github.com/redrive-mcp/redrive-mcp/internal/durable/badflush"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -36,7 +37,19 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"redrive-mcp": func() { os.Exit(cli.Main(cli.Program{Drivers: drivers(), Version: "1.2.3"})) },
 		"jobs":        jobs,
+		"unflushed":   unflushed,
 	})
+}
+
+// unflushed is the program on a disk that flushes nothing of what UNFLUSHED names,
+// the log or the ledger, or nothing at all.
+func unflushed() {
+	kind := map[string]badflush.Kind{"log": badflush.Data, "ledger": badflush.Sync}[os.Getenv("UNFLUSHED")]
+	if err := badflush.Forever(kind); err != nil {
+		fmt.Fprintln(os.Stderr, "making flushes fail:", err)
+		os.Exit(99)
+	}
+	os.Exit(cli.Main(cli.Program{Drivers: drivers(), Version: "1.2.3"}))
 }
 
 func TestScript(t *testing.T) {

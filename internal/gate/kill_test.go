@@ -56,7 +56,8 @@ func executor(dir, id string) error {
 		return err
 	}
 	p := g.Person(gate.Caller{Principal: "ana"})
-	_, err = p.Run(ctx, id, func(r gate.RequestResult) { fmt.Println("progress", r.Sent) })
+	broken := breakFlushes()
+	_, err = p.Run(ctx, id, func(r gate.RequestResult) { fmt.Println("progress", r.Sent); broken() })
 	return err
 }
 

@@ -11,6 +11,15 @@ import (
 	"testing"
 )
 
+// Kind is which flushes fail.
+type Kind int
+
+const (
+	Any  Kind = iota
+	Sync      // fsync(2): SQLite's, and those of folders and new files
+	Data      // fdatasync(2): the log's
+)
+
 // During runs f on a thread of its own in which every flush fails. What f has done
 // by other goroutines flushes as usual.
 func During(t testing.TB, f func()) {
@@ -18,7 +27,7 @@ func During(t testing.TB, f func()) {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		err := install(0)
+		err := install(Any, 0)
 		if err == nil {
 			f()
 		}
@@ -29,6 +38,6 @@ func During(t testing.TB, f func()) {
 	}
 }
 
-// Forever makes every flush of this process fail from now on, and of the programs
-// that it starts or becomes.
-func Forever() error { return install(wholeProcess) }
+// Forever makes flushes of this process fail from now on, and of the programs that
+// it starts or becomes.
+func Forever(kind Kind) error { return install(kind, wholeProcess) }

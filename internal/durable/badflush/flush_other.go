@@ -6,4 +6,4 @@ import "errors"
 
 const wholeProcess = 0
 
-func install(uintptr) error { return errors.ErrUnsupported }
+func install(Kind, uintptr) error { return errors.ErrUnsupported }
