@@ -91,7 +91,7 @@ func Read(m Message, o Options) Letter {
 			break
 		}
 	}
-	if l.Producer == Plain && pinned(o.Envelope) {
+	if pinned(o.Envelope) && l.Producer != o.Envelope {
 		l.ListOnly = "The policy says that this queue has messages of the kind " + o.Envelope + ", and this is not one."
 	}
 	if l.WhyNot == "" && isPointer(l.Payload) {

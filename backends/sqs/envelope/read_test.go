@@ -38,6 +38,9 @@ func TestRead(t *testing.T) {
 		"destination without its event": {Message{Body: []byte(`{` + head + request + response + `}`)}, Letter{
 			Producer: LambdaDestination, Reason: reason("envelope", "AccountError", "no such account", "  File \"bill.py\", line 7\n    charge()"),
 			Attempts: 3, Job: bill, Dead: dead, Payload: []byte(`{` + head + request + response + `}`), ListOnly: noPayload}},
+		"destination, event null": {Message{Body: []byte(`{` + head + request + `"requestPayload":null}`)}, Letter{
+			Producer: LambdaDestination, Reason: reason("envelope", "RetriesExhausted", "", ""), Attempts: 3, Job: bill, Dead: dead,
+			Payload: []byte(`{` + head + request + `"requestPayload":null}`), ListOnly: noPayload}},
 		"destination of a pointer": {Message{Body: []byte(`{` + head + request + `"requestPayload":` + pointer + `}`)}, Letter{
 			Producer: LambdaDestination, Reason: reason("envelope", "RetriesExhausted", "", ""), Attempts: 3, Job: bill, Dead: dead, Payload: []byte(pointer), WhyNot: inS3}},
 		"dlq of a function": {Message{Body: []byte(event), Attributes: ofALambda()}, Letter{
@@ -253,12 +256,14 @@ func TestPinned(t *testing.T) {
 		} else if l.Producer != Plain || string(l.Payload) != destination || !strings.Contains(l.ListOnly, kind) {
 			t.Errorf("with %s pinned it is\n%s", kind, told(l))
 		}
-		if l := Read(Message{Body: []byte(pointer)}, Options{Envelope: kind}); l.WhyNot != inS3 {
-			t.Errorf("with %s pinned a pointer may be patched", kind)
-		}
 	}
-	if l := Read(Message{Body: []byte(pointer)}, Options{Envelope: None}); l.WhyNot != inS3 {
-		t.Error("without envelopes a pointer may be patched")
+	for _, p := range []Message{{Body: []byte(pointer)}, {Body: []byte(`"?"`), Attributes: attributes("ExtendedPayloadSize:Number", "9")}} {
+		for _, kind := range append(Kinds(), None) {
+			l := Read(p, Options{Envelope: kind})
+			if l.WhyNot != inS3 || (l.ListOnly == "") != (kind == None || kind == S3Pointer) {
+				t.Errorf("with %s a pointer is\n%s", kind, told(l))
+			}
+		}
 	}
 }
 
