@@ -4,8 +4,10 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite"
@@ -18,6 +20,7 @@ import (
 //	jobs work FILE                                work off what is queued, print it
 //	jobs await FILE STATUS [COUNT]                wait until so many jobs have a status, or one
 //	jobs sql FILE STATEMENT                       do anything else
+//	jobs hold FILE SIGN                           lock a database, or any other file, make SIGN, and stand still
 func jobs() {
 	if err := runJobs(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "jobs:", err)
@@ -26,6 +29,9 @@ func jobs() {
 }
 
 func runJobs(args []string) error {
+	if args[0] == "hold" {
+		return hold(args[1], args[2])
+	}
 	db, err := sql.Open("sqlite", "file:"+args[1]+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		return err
@@ -46,6 +52,34 @@ func runJobs(args []string) error {
 		err = fmt.Errorf("no command %s", args[0])
 	}
 	return err
+}
+
+// hold is a process that has a lock and does not go on, until it is ended.
+func hold(name, sign string) error {
+	if strings.HasSuffix(name, ".db") {
+		db, err := sql.Open("sqlite", "file:"+name+"?_txlock=immediate&_pragma=busy_timeout(5000)")
+		if err != nil {
+			return err
+		}
+		if _, err := db.Begin(); err != nil {
+			return err
+		}
+	} else {
+		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(sign, nil, 0o600); err != nil {
+		return err
+	}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, os.Interrupt)
+	<-ended
+	return nil
 }
 
 const jobTable = `CREATE TABLE jobs (

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -74,6 +75,7 @@ func TestScript(t *testing.T) {
 			"copy":     copyFolder,
 			"fields":   fields,
 			"answer":   answer,
+			"there":    there,
 		},
 	})
 }
@@ -110,6 +112,18 @@ func edit(ts *testscript.TestScript, neg bool, args []string) {
 	info, err := os.Stat(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], strings.ReplaceAll(args[2], `\n`, "\n"), 1)), info.Mode()))
+}
+
+// there FILE waits until a file is there.
+func there(ts *testscript.TestScript, neg bool, args []string) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range tick.C {
+		if _, err := os.Stat(ts.MkAbs(args[0])); !errors.Is(err, fs.ErrNotExist) {
+			ts.Check(err)
+			return
+		}
+	}
 }
 
 // answer FILE DIGEST writes what a person would type to approve.
