@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/redrive-mcp/redrive-mcp/internal/rawjson"
 )
@@ -57,6 +58,7 @@ func FuzzOperation(f *testing.F) {
 		against(t, doc, string(patch))
 		if got, err := apply(doc, string(patch)); err == nil && op.Op != "move" {
 			oneRun(t, doc, string(got), op.Op)
+			inPlace(t, doc, string(patch), string(got))
 		}
 	})
 }
@@ -77,6 +79,43 @@ func oneRun(t *testing.T, doc, got, op string) {
 	}
 	if op == "test" && got != doc {
 		t.Fatalf("a test made %q of %q", got, doc)
+	}
+}
+
+// inPlace fails unless every byte outside of what an operation names is as it was:
+// the digits, the spelling and the order of all else.
+func inPlace(t *testing.T, doc, patch, got string) {
+	t.Helper()
+	var ops []refOp
+	if err := json.Unmarshal([]byte(patch), &ops); err != nil {
+		t.Fatal(err)
+	}
+	op, at := ops[0], ptr(t, ops[0].Path)
+	value := string(op.Value)
+	if op.Op == "copy" {
+		raw, _, _ := rawjson.Get([]byte(doc), ptr(t, *op.From))
+		value = string(raw)
+	}
+	if at.IsRoot() || op.Op == "remove" || op.Op == "test" {
+		return
+	}
+	whole := []byte(doc)
+	old, there, _ := rawjson.Get(whole, at)
+	parent, _, _ := rawjson.Get(whole, at.Parent())
+	if there && (op.Op == "replace" || parent[0] == '{') {
+		from := int(uintptr(unsafe.Pointer(&old[0])) - uintptr(unsafe.Pointer(&whole[0]))) // old is a part of whole
+		if want := doc[:from] + value + doc[from+len(old):]; got != want {
+			t.Fatalf("%s makes %q of %q, want %q", patch, got, doc, want)
+		}
+		return
+	}
+	// One insertion, which holds the value as it was written.
+	front := 0
+	for front < len(doc) && doc[front] == got[front] {
+		front++
+	}
+	if len(got) < len(doc)+len(value) || !strings.HasSuffix(got, doc[front:]) || !strings.Contains(got, value) {
+		t.Fatalf("%s makes %q of %q", patch, got, doc)
 	}
 }
 
