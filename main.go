@@ -10,6 +10,7 @@ import (
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/backends/sqljobs"
+	"github.com/redrive-mcp/redrive-mcp/backends/sqs"
 	"github.com/redrive-mcp/redrive-mcp/internal/cli"
 )
 
@@ -18,7 +19,7 @@ var version string
 
 func main() {
 	drivers := make(map[string]backends.Driver)
-	for _, d := range []backends.Driver{sqljobs.Postgres(), sqljobs.SQLite()} {
+	for _, d := range []backends.Driver{sqljobs.Postgres(), sqljobs.SQLite(), sqs.Driver()} {
 		drivers[d.Kind] = d
 	}
 	os.Exit(cli.Main(cli.Program{Drivers: drivers, Version: version}))

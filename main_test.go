@@ -18,7 +18,7 @@ func TestStores(t *testing.T) {
 	}
 	file := filepath.Join(dir, "policy.yaml")
 	text := strings.Replace(startPolicy, "STATE", filepath.Join(dir, "state"), 1)
-	for kind, says := range map[string]string{"postgres": "", "nosuch": "postgres, sqlite"} {
+	for kind, says := range map[string]string{"postgres": "", "nosuch": "postgres, sqlite, sqs"} {
 		if err := os.WriteFile(file, []byte(strings.Replace(text, "type: postgres", "type: "+kind, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}

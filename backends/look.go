@@ -42,8 +42,7 @@ type Snapshots interface {
 	// it is over and did not come to its end.
 	Look(ctx context.Context, place string) (Look, error)
 	// Letters yields letters with the greatest Order first, then by id. A letter
-	// that a whole look did not see is not among them, unless it is asked for by
-	// id. A letter is borrowed until the next one is asked for.
+	// that a whole look did not see is not among them. A letter is borrowed until the next one is asked for.
 	Letters(ctx context.Context, place string, q SnapshotQuery) iter.Seq2[*Snapshot, error]
 	// Received adds to the Looks of letters that were taken and given back
 	// otherwise than by a look. Those of a letter that no look has seen yet count
@@ -82,7 +81,7 @@ type Snapshot struct {
 
 // SnapshotQuery selects snapshots of one place.
 type SnapshotQuery struct {
-	IDs    []string // only these, also those that a later look did not see; nil: all
+	IDs    []string // only these; nil: all
 	After  string   // go on behind the letter of this id and Order; "" from the start
 	Order  int64
 	AsOf   time.Time // only letters that were first seen up to then; zero: all

@@ -48,6 +48,9 @@ type Bench struct {
 	// long, with a NUL.
 	OtherIDs []string
 	Facts    Facts
+	// Slow is a store whose server takes so long for each call that a redrive is
+	// cut off at some of its steps only. Another server must be tried at all.
+	Slow bool
 }
 
 // Letter is what Kill makes. The suite uses bodies that are all different:
@@ -69,6 +72,7 @@ type Job struct {
 type Facts struct {
 	Reason      bool // the error's text
 	Made, Limit bool // the attempts
+	AnyMade     bool // the server counts attempts as the real one does not, so nobody looks
 	Enqueued    bool
 	LastAttempt bool
 	Dead        bool // the time of death

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
@@ -14,17 +15,28 @@ const crew = 12 // items of a plan that is cut off
 func crashOnce(t testing.TB, b Bench) {
 	s := open(t, b)
 	for _, dies := range []bool{false, true} {
-		for at, reached := 0, true; reached; at++ {
+		for at, reached := b.from(), true; reached; at += b.stride() {
 			reached = crash(t, b, s, strike{dies: dies, most: 5, first: at, second: -1})
 		}
 	}
 }
 
+// stride and from say at which steps a redrive is cut off: at each, or in a slow
+// store at some, other ones each time.
+func (b Bench) stride() int {
+	if b.Slow {
+		return 4
+	}
+	return 1
+}
+
+func (b Bench) from() int { return rand.IntN(b.stride()) }
+
 // crashAhead cuts a redrive off that prepares batches ahead. What it prepared is
 // on another goroutine, so that only errors can cut it off here.
 func crashAhead(t testing.TB, b Bench) {
 	s := open(t, b)
-	for at, reached := 0, true; reached; at++ {
+	for at, reached := b.from(), true; reached; at += b.stride() {
 		reached = crash(t, b, s, strike{ahead: true, most: 4, first: at, second: -1})
 	}
 }
@@ -42,6 +54,12 @@ type strike struct {
 func crashTwice(t testing.TB, b Bench) {
 	s := open(t, b)
 	struck := open(t, b)
+	if b.Slow {
+		for range 12 {
+			crash(t, b, s, strike{dies: true, most: 6, first: rand.IntN(16), second: rand.IntN(16), struck: struck})
+		}
+		return
+	}
 	for first, any := 0, true; any; first++ {
 		any = false
 		for second, reached := 0, true; reached; second++ {

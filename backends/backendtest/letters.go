@@ -32,8 +32,37 @@ func open(t testing.TB, b Bench) backends.Store {
 	return s
 }
 
-// scan collects letters. What a scan yields is borrowed, so it is copied.
+// scan looks at the queue, where that is needed, and collects letters.
 func scan(t testing.TB, s backends.Store, q backends.Query) []backends.DeadLetter {
+	t.Helper()
+	if l, ok := s.(backends.Looker); ok {
+		look(t, s, l, q.Queue)
+	}
+	return seen(t, s, q)
+}
+
+// look looks at a queue until it shows as many letters as the store counts. A look
+// that saw less than all, because somebody had just given letters back, leaves
+// those on the list that it did not see.
+func look(t testing.TB, s backends.Store, l backends.Looker, queue string) {
+	t.Helper()
+	for range 20 {
+		if look, err := l.Look(t.Context(), queue, true); err != nil || look.Running {
+			t.Fatalf("looking at the queue: %+v, %v", look, err)
+		}
+		d, err := s.Depth(t.Context(), queue)
+		if err != nil {
+			t.Fatalf("asking for the depth: %v", err)
+		}
+		if d.Letters == len(seen(t, s, backends.Query{Queue: queue})) {
+			return
+		}
+	}
+}
+
+// seen collects letters as they were last seen. What a scan yields is borrowed, so
+// it is copied.
+func seen(t testing.TB, s backends.Store, q backends.Query) []backends.DeadLetter {
 	t.Helper()
 	var out []backends.DeadLetter
 	for l, err := range s.Scan(t.Context(), q) {

@@ -27,7 +27,7 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	u, err := user.Current()
 	ts.Check(err)
 	ts.Setenv("USERNAME", u.Username)
-	fill := strings.NewReplacer("$APP", fixtureBackend, "$SCHEMA", ts.Getenv("SCHEMA"), "$WORK", ts.Getenv("WORK"), "$USER", u.Username)
+	fill := strings.NewReplacer("$APP", fixtureBackend, "$SCHEMA", ts.Getenv("SCHEMA"), "$QUEUE", ts.Getenv("QUEUE"), "$SQS_ENDPOINT", ts.Getenv("SQS_ENDPOINT"), "$WORK", ts.Getenv("WORK"), "$USER", u.Username)
 	for _, name := range args {
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(fill.Replace(ts.ReadFile(name))), 0o600))
 	}

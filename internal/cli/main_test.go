@@ -18,6 +18,7 @@ import (
 
 	"github.com/redrive-mcp/redrive-mcp/backends"
 	"github.com/redrive-mcp/redrive-mcp/backends/sqljobs"
+	"github.com/redrive-mcp/redrive-mcp/backends/sqs"
 	"github.com/redrive-mcp/redrive-mcp/internal/cli"
 	"github.com/redrive-mcp/redrive-mcp/internal/durable/badflush"
 )
@@ -26,7 +27,7 @@ var update = flag.Bool("update", false, "write golden files anew")
 
 func drivers() map[string]backends.Driver {
 	out := make(map[string]backends.Driver)
-	for _, d := range []backends.Driver{sqljobs.Postgres(), sqljobs.SQLite()} {
+	for _, d := range []backends.Driver{sqljobs.Postgres(), sqljobs.SQLite(), sqs.Driver()} {
 		out[d.Kind] = doubtful(d)
 	}
 	return out
@@ -66,6 +67,7 @@ func TestScript(t *testing.T) {
 			"expand":   expand,
 			"fixture":  fixture,
 			"pg":       pg,
+			"sqs":      awsQueue,
 			"session":  session,
 			"code":     code,
 			"pick":     pick,

@@ -27,7 +27,7 @@ func session(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(program, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "CLAUDE_CODE_SESSION_ID", "APP_RO_DSN", "APP_RW_DSN"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "CLAUDE_CODE_SESSION_ID", "APP_RO_DSN", "APP_RW_DSN", "SQS_KEY"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	var said bytes.Buffer

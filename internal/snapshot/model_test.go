@@ -56,7 +56,7 @@ func (m *model) answer(q backends.SnapshotQuery, oldest time.Time) string {
 	for _, r := range m.letters {
 		shown := r.pass >= m.whole
 		if q.IDs != nil {
-			shown = slices.Contains(q.IDs, r.ID)
+			shown = shown && slices.Contains(q.IDs, r.ID)
 		}
 		if !shown || r.First.IsZero() || r.Last.Before(oldest) || !q.AsOf.IsZero() && r.First.After(q.AsOf) {
 			continue

@@ -30,7 +30,8 @@ func (d *DB) named(ctx context.Context, place int64, q backends.SnapshotQuery, y
 	slices.SortFunc(found, order)
 	found = slices.CompactFunc(found, func(a, b position) bool { return order(a, b) == 0 })
 	names, from := selection(q.Bodies)
-	stmt, err := d.read.PrepareContext(ctx, `SELECT `+names+from+` WHERE l.place = ? AND l.id = ? AND l.first BETWEEN 1 AND ? AND l.last >= ?`)
+	stmt, err := d.read.PrepareContext(ctx, `SELECT `+names+from+` WHERE l.place = ?1 AND l.id = ?2 AND l.first BETWEEN 1 AND ?3 AND l.last >= ?4
+		AND l.gone = 0 AND l.pass >= (SELECT whole FROM places WHERE key = ?1)`)
 	if err != nil {
 		return err
 	}
